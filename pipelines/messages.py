@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from pipelines.stages.registry import DIALOG, NLU, QA, SPEECH
+from pipelines.stages.registry import DIALOG, NLU, QA, SPEECH, StageResult
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -194,6 +194,11 @@ class Reply:
         """Spoken text of the reply, or the agent's words; "" for none."""
         spoken = cast("SpokenText | None", self.results.get(SPEECH))
         return spoken.text if spoken else self.dialog.text if self.dialog else ""
+
+    @property
+    def open_results(self) -> dict[str, Mapping[str, Any]]:
+        """Results of stages that are not shipped, by the name of the stage."""
+        return {name: found.data for name, found in self.results.items() if isinstance(found, StageResult)}
 
     @property
     def dialog(self) -> DialogTurn | None:

@@ -152,6 +152,8 @@ class Reply:
     what a person waits. None where that moment is not known. Where speech ends is the server's finding."""
     completes: bool = False
     """Whether it is the whole reply, in place of the PARTIAL one of its turn that came before."""
+    results: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, hash=False)
+    """What the server's own stages found, by the name of the stage, as plain dicts; empty without such stages."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the reply as a line of the command's `--json`; times in milliseconds."""
@@ -174,10 +176,10 @@ class Reply:
             told["client_ms"] = _milliseconds(self.client_latency_seconds)
         if self.request_id:
             told["request_id"] = self.request_id
-        told |= understood(self.intent, self.readings, self.values) | (
-            {"speech_text": self.speech_text} if self.speech_text else {}
-        )
-        return told | ({"dialog": self.dialog.to_dict()} if self.dialog else {})
+        told |= understood(self.intent, self.readings, self.values)
+        told |= {"speech_text": self.speech_text} if self.speech_text else {}
+        told |= {"dialog": self.dialog.to_dict()} if self.dialog else {}
+        return told | ({"results": self.results} if self.results else {})
 
 
 def _answer_dict(answer: Answer) -> dict[str, Any]:

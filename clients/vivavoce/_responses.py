@@ -6,6 +6,8 @@ from dataclasses import replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from google.protobuf import json_format
+
 from vivavoce._dialog import dialog_of
 from vivavoce._events import (
     Alternative,
@@ -61,6 +63,7 @@ def reply_event(reply: reply_pb2.Reply) -> Reply:
         values=tuple(map(_value, reply.values)),
         speech_text=reply.speech_text,
         dialog=dialog_of(reply.dialog) if reply.HasField("dialog") else None,
+        results={stage: json_format.MessageToDict(data) for stage, data in reply.results.items()},
     )
 
 

@@ -104,6 +104,8 @@ export interface Reply {
   speechText: string;
   /** Only where an agent holds the dialog. */
   dialog?: Dialog;
+  /** What the server's own stages found, by the name of the stage; only where it has such stages. */
+  results?: Record<string, Record<string, unknown>>;
   requestId: string;
   /** Whether it is the whole reply, in place of the PARTIAL one of its turn that came before. */
   completes: boolean;

@@ -350,7 +350,7 @@ function toBytes(audio) {
 
 const PREFIXES = { encoding: "AUDIO_ENCODING_", mode: "ENDPOINTING_MODE_", patience: "PATIENCE_" };
 /** Names that callers and agents choose: nothing in them is translated. */
-const CHOSEN = new Set(["parameters", "variants", "slots", "arguments"]);
+const CHOSEN = new Set(["parameters", "variants", "slots", "arguments", "results"]);
 const SECONDS = new Set(["startWindow", "stopWindow", "shortestSilence", "longestSilence", "replyBudget", "shortestSpeech", "lead"]);
 
 /** Writes a config: durations in seconds become protobuf's, short names of enumerations the whole ones. */

@@ -6,11 +6,13 @@ A stage says which other stages it needs, whether a conversation wants it, and h
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Iterator, Sequence
 
     from pipelines.models.ports import Timing, TurnModels
     from pipelines.speech.reply_voice import ReplyVoice
@@ -59,6 +61,36 @@ class StageConfig(Protocol):
         """``pipelines.dialog.session.DialogSession``, or None."""
 
 
+MAX_RESULT_CHARACTERS = 65_536
+"""Longest :class:`StageResult`, as JSON: replies stay small."""
+
+
+@dataclass(frozen=True, slots=True)
+class StageResult:
+    """Output of a stage of your own, for callers in ``Reply.results`` by its name.
+
+    Attributes:
+        data: JSON values by name. Numbers reach callers as doubles.
+        timing: cost of the stage so far; None: nothing was computed.
+
+    Raises:
+        ValueError: the data are too long, or hold NaN or an infinite number.
+        TypeError: the data hold something that JSON has no form for.
+    """
+
+    data: Mapping[str, Any]
+    timing: Timing | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.data, Mapping):
+            raise TypeError(f"a result is a {type(self.data).__name__}: make it a mapping of values by name")
+        text = json.dumps(self.data, allow_nan=False)
+        if len(text) > MAX_RESULT_CHARACTERS:
+            raise ValueError(f"a result of {len(text)} characters as JSON: make it {MAX_RESULT_CHARACTERS} at most")
+        # As JSON has it: a key is a string, and a tuple is a list.
+        object.__setattr__(self, "data", json.loads(text))
+
+
 @dataclass(frozen=True, slots=True)
 class StageRequest:
     """Input of a stage.
@@ -81,7 +113,7 @@ class StageRequest:
 
 
 class Stage(Protocol):
-    """One step of the work on a turn."""
+    """One step of the work on a turn. All but `name` and `run` has a default."""
 
     @property
     def name(self) -> str:
@@ -90,21 +122,26 @@ class Stage(Protocol):
     @property
     def after(self) -> tuple[str, ...]:
         """Names of the stages whose results it needs. Without them it does not run."""
+        return ()
 
     @property
     def behind(self) -> tuple[str, ...]:
         """Names of the stages that it waits for where they are wanted."""
+        return ()
 
     @property
     def of_no_text(self) -> StageOutput | None:
         """Result for a turn without words; None: none, and none is missed."""
+        return None
 
     @property
     def in_order(self) -> bool:
         """True if it waits until all earlier turns are replied to."""
+        return False
 
-    def wanted(self, config: StageConfig) -> bool:
+    def wanted(self, config: StageConfig) -> bool:  # noqa: ARG002 - what subclasses decide by
         """Return whether a conversation with this config wants the stage."""
+        return True
 
     def run(self, request: StageRequest, models: TurnModels) -> AsyncIterator[StageOutput]:
         """Yield at least one output; the last one is the result.

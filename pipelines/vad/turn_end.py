@@ -35,7 +35,7 @@ SILENCES: Final[Mapping[Patience, Sequence[tuple[float, float]]]] = {
 }
 """Silence in seconds that ends a turn which is over with such a probability; between two points it falls evenly.
 
-Read off the tuning half of the recordings: ``vivavoce bench turns`` prints what it comes to (docs/end_of_turn.md).
+Read off the tuning half of the recordings: ``vivavoce bench turns`` prints what it comes to (lab/docs/end_of_turn.md).
 """
 
 

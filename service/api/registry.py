@@ -18,19 +18,22 @@ if TYPE_CHECKING:
 
 
 class Api(Protocol):
-    """The handlers and routes of one contract."""
+    """Handlers and routes of one contract; all have a default."""
 
     @property
     def handlers(self) -> Mapping[str, grpc.GenericRpcHandler]:
         """Handlers for callers, by service name, for which health is reported."""
+        return {}
 
     @property
     def recording_handlers(self) -> Mapping[str, grpc.GenericRpcHandler]:
         """Handlers for the port of long recordings, by service name."""
+        return {}
 
     @property
     def routes(self) -> Sequence[BaseRoute]:
         """Routes of the HTTP port; empty where there are none."""
+        return ()
 
 
 SHIPPED_APIS: Sequence[Callable[[SessionHost], Api]] = (VivavoceApi, RivaApi, OpenAiApi)

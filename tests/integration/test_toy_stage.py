@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import grpc
 import numpy as np
@@ -17,18 +17,16 @@ from pipelines.models.ports import Timing
 from pipelines.models.shipped import SHIPPED
 from pipelines.models.versions.probes import MalformedAnswerError
 from pipelines.session.shipped_stages import SHIPPED_STAGES
-from pipelines.stages.registry import NLU, StageRegistry
+from pipelines.stages.registry import NLU, Stage, StageRegistry, StageResult
 from service.app import Registries, serving
 from service.config import ServiceConfig
+from tests.pages import blocks, page
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
-    from pipelines.models.ports import TurnModels
     from pipelines.models.triton import TritonClient
-    from pipelines.session.config import ConversationConfig
-    from pipelines.stages.registry import StageRequest
 
 ROLE = "toy_shout"
 CONFIG = """
@@ -57,11 +55,11 @@ class Shout:
     def __init__(self, client: TritonClient, model: str) -> None:
         self._client, self._model = client, model
 
-    async def shout(self, text: str, due: float | None = None) -> str:
+    async def shout(self, text: str, due: float | None = None) -> tuple[str, Timing]:
         tensor = triton.InferInput("TEXT", [1], "BYTES")
         tensor.set_data_from_numpy(np.array([text.encode()], np.object_))
         answer = await self._client.infer(self._model, [tensor], due=due)
-        return answer.as_numpy("LOUD")[0].decode()
+        return answer.as_numpy("LOUD")[0].decode(), Timing(0.001, 0.002)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,43 +67,16 @@ class ShoutProbe:
     text: str
 
     async def ask(self, model: Shout) -> bool:
-        if not await model.shout(self.text):
+        if not (await model.shout(self.text))[0]:
             raise MalformedAnswerError("nothing was shouted")
         return True
 
 
-@dataclasses.dataclass(frozen=True)
-class Loud:
-    text: str
-    timing: Timing
-
-
-class ShoutStage:
-    """Shouts the intent of a turn, which it needs the stage of understanding for."""
-
-    name: ClassVar[str] = "shouting"
-    after: ClassVar[tuple[str, ...]] = (NLU,)
-    behind: ClassVar[tuple[str, ...]] = ()
-    of_no_text: ClassVar[None] = None
-    in_order: ClassVar[bool] = False
-    shouted: ClassVar[list[str]] = []
-
-    def wanted(self, _: ConversationConfig) -> bool:
-        return True
-
-    async def run(self, request: StageRequest, models: TurnModels) -> AsyncIterator[Loud]:
-        loud = await models.get(ROLE).shout(request.inputs[NLU].intent, request.due)
-        self.shouted.append(loud)
-        yield Loud(loud, Timing(0.001, 0.002))
-
-
-TOY = EngineContract(
-    role=ROLE,
-    tensors=frozenset(("TEXT", "LOUD")),
-    client=Shout,
-    probes=(ShoutProbe("hello"),),
-    heartbeat=ShoutProbe("hm"),
-)
+(EXAMPLE,) = blocks(page("docs/architecture.md"), "python")
+"""The stage, the contract of its engine and the lists, as the page has them."""
+KINDS = (EngineContract, Registries, Shout, ShoutProbe, Stage, StageRegistry, StageResult)
+NAMES = {kind.__name__: kind for kind in KINDS} | {"SHIPPED": SHIPPED, "SHIPPED_STAGES": SHIPPED_STAGES}
+"""What the lines of the page use."""
 
 
 @pytest.fixture
@@ -119,10 +90,10 @@ def engine(tmp_path: Path) -> Iterator[Path]:
 
 
 async def test_a_stage_and_an_engine_from_outside_serve_a_turn(engine: Path, tmp_path: Path):
-    lists = Registries(engines=SHIPPED.including(TOY), stages=StageRegistry((*SHIPPED_STAGES, ShoutStage())))
+    exec(EXAMPLE.text, names := dict(NAMES))
     admin = tmp_path / "admin.sock"
     options = ServiceConfig(port=0, engines=(engine,), engine_code=True, max_conversations=4, admin_socket=admin)
-    async with serving(options, lists) as server:
+    async with serving(options, names["lists"]) as server:
         await server.readiness.wait()
         async with grpc.aio.insecure_channel(server.address) as channel:
             health = await health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest())
@@ -133,7 +104,7 @@ async def test_a_stage_and_an_engine_from_outside_serve_a_turn(engine: Path, tmp
         assert [entry.name for entry in reply.latency.stages] == [NLU, "shouting"]
         (shouting,) = (entry for entry in reply.latency.stages if entry.name == "shouting")
         assert (shouting.stage, shouting.compute_seconds) == (vivavoce.Stage.UNKNOWN, pytest.approx(0.002))
-        assert ShoutStage.shouted[-1] == reply.intent.name.upper()
+        assert reply.results == {"shouting": {"loud": reply.intent.name.upper()}}
         assert reply.model_versions[ROLE] == 1
         assert ROLE in {model.name for model in await listed(admin)}
 

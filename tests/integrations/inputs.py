@@ -22,6 +22,8 @@ INPUTS = (
     "clients",
     "tests/integrations",
     "docs/integrations.md",
+    "docs/http.md",
+    "docs/riva.md",
     "pyproject.toml",
     "constraints.txt",
 )

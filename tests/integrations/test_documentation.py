@@ -1,4 +1,4 @@
-"""Every program in docs/integrations.md runs as it stands there, but for the address and the name of the recording."""
+"""Programs of docs/integrations.md, http.md and riva.md run as they stand there, but for addresses and recordings."""
 
 from __future__ import annotations
 
@@ -19,6 +19,18 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 DOCUMENT = HERE.parents[1] / "docs" / "integrations.md"
 PROGRAMS = dict(re.findall(r"<!-- environment: (\w+) -->\n```python\n(.*?)```", DOCUMENT.read_text("utf-8"), re.DOTALL))
+
+
+FURTHER = [
+    (f"{name} {number}", client, program)
+    for name in ("http.md", "riva.md")
+    for number, (client, program) in enumerate(
+        re.findall(
+            r"<!-- environment: (\w+) -->\n```python\n(.*?)```", (DOCUMENT.parent / name).read_text("utf-8"), re.DOTALL
+        )
+    )
+]
+"""Programs of other pages, each with the client whose environment it needs."""
 
 
 @pytest.fixture
@@ -48,3 +60,23 @@ def test_the_program_hears_the_command(
 
     heard = words(output)
     assert any(heard[begin : begin + len(LIGHTS)] == LIGHTS for begin in range(len(heard))), output
+
+
+@pytest.mark.parametrize(("client", "program"), [it[1:] for it in FURTHER], ids=[it[0] for it in FURTHER])
+def test_the_programs_of_other_pages_run(
+    client: str, program: str, server_address: str, http_url: str, command: Path, tmp_path: Path
+) -> None:
+    program = program.replace("http://127.0.0.1:8080", http_url).replace("localhost:50051", server_address)
+    program = program.replace("question.wav", str(command)).replace("demo/", f"{HERE.parents[1]}/demo/")
+    program = program.replace("vv_…", "vv_any")
+
+    output = run_alone(python_for(HERE / client), "-W", "ignore::DeprecationWarning", "-c", program, folder=tmp_path)
+
+    expected = {
+        "closes.wav": "When was the cargo boat built",
+        "natural_query": "nine",
+        "response.done": "response.done",
+    }
+    assert all(said in output for sign, said in expected.items() if sign in program), output
+    for name in ("closes.wav", "reply.pcm"):
+        assert name not in program or (tmp_path / name).stat().st_size > 10_000

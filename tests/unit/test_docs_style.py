@@ -47,11 +47,11 @@ def test_code_is_one_word_and_links_are_their_text():
 
 
 def test_a_long_sentence_a_long_mean_and_a_long_line_are_told():
-    assert complaints("A short one. Word " + " ".join(["word"] * 39) + ".") == [
-        "line 1 has 213 characters; 120 are allowed",
-        "sentences have 21.5 words in the mean; 18 are allowed",
+    assert complaints("A few words. Word " + " ".join(["word"] * 29) + ". " + "Word " + "word " * 29) == [
+        "line 1 has 314 characters; 120 are allowed",
+        "sentences have 21.0 words in the mean; 18 are allowed",
     ]
-    assert complaints("\n".join(["word"] * 41))[0].startswith("a sentence has 41 words; 40 are allowed: word word")
+    assert complaints("\n".join(["word"] * 31))[0].startswith("a sentence has 31 words; 30 are allowed: word word")
     assert complaints("| " + "long " * 40 + "|") == []
     assert complaints("\n".join(["word"] * 18)) == []
 
@@ -72,10 +72,11 @@ def test_links_that_lead_nowhere_are_told(tmp_path: Path):
 
 
 def test_a_page_is_held_to_it_unless_it_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    (tmp_path / "docs" / "research").mkdir(parents=True)
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "lab" / "docs").mkdir(parents=True)
     (tmp_path / "README.md").write_text("Short.\n")
     (tmp_path / "docs" / "long.md").write_text("word " * 41)
-    (tmp_path / "docs" / "research" / "journal.md").write_text("word " * 41 + "[a](../long.md)")
+    (tmp_path / "lab" / "docs" / "journal.md").write_text("word " * 41 + "[a](../../docs/long.md)")
     assert main(tmp_path, ()) == 1
     assert "docs/long.md: a sentence has 41 words" in capsys.readouterr().out
     assert main(tmp_path, ("docs/long.md",)) == 0

@@ -124,6 +124,8 @@ def reply_of(reply: Reply) -> reply_pb2.Reply:
         speech_text=reply.speech_text,
         dialog=dialog_message(reply.dialog) if reply.dialog else None,
     )
+    for stage, data in reply.results.items():
+        message.results[stage].update(data)
     for slot in reply.slots:
         message.slots.add(name=slot.name, value=slot.value, text=slot.text, start=slot.start, end=slot.end)
     if intent is not None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import grpc
 
@@ -21,6 +21,8 @@ from vivavoce.v1 import conversation_pb2 as pb
 from vivavoce.v1 import reply_pb2
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from vivavoce._errors import VivavoceError
 
 Script: TypeAlias = Callable[[Iterator[pb.ConverseRequest], grpc.ServicerContext], Iterator[pb.ConverseResponse]]
@@ -73,6 +75,8 @@ class Turn:
     """What is spoken of the reply, where speech is asked for: a tenth of a second of silence for each word."""
     interrupted_after_words: int | None = None
     """The spoken reply is interrupted when so many words were heard; None: it is heard to its end."""
+    results: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, hash=False)
+    """What stages of the server's own found, by their names."""
 
     def spoken(self, number: int, sample_rate_hz: int, sample_bytes: int) -> Iterator[ReplyAudio | Interrupted]:
         """Yield the spoken reply to turn `number`, in the format that was asked for."""
@@ -99,6 +103,7 @@ class Turn:
             speculated=self.speculated,
             request_id=request_id,
             speech_text=self.speech_text,
+            results=self.results,
         )
 
 

@@ -29,7 +29,7 @@ class ConversationServiceStub:
     """Understands and answers what people say or type.
 
     Every error carries a `google.rpc.ErrorInfo` with the domain `vivavoce` and one of the reasons listed in
-    docs/errors.md; INVALID_ARGUMENT also carries a `google.rpc.BadRequest` that names the field, and
+    docs/errors.md. INVALID_ARGUMENT also carries a `google.rpc.BadRequest` that names the field, and
     RESOURCE_EXHAUSTED a `google.rpc.RetryInfo`, unless a message was too large.
     """
 
@@ -60,7 +60,7 @@ class ConversationServiceServicer:
     """Understands and answers what people say or type.
 
     Every error carries a `google.rpc.ErrorInfo` with the domain `vivavoce` and one of the reasons listed in
-    docs/errors.md; INVALID_ARGUMENT also carries a `google.rpc.BadRequest` that names the field, and
+    docs/errors.md. INVALID_ARGUMENT also carries a `google.rpc.BadRequest` that names the field, and
     RESOURCE_EXHAUSTED a `google.rpc.RetryInfo`, unless a message was too large.
     """
 
@@ -116,7 +116,7 @@ class ConversationService:
     """Understands and answers what people say or type.
 
     Every error carries a `google.rpc.ErrorInfo` with the domain `vivavoce` and one of the reasons listed in
-    docs/errors.md; INVALID_ARGUMENT also carries a `google.rpc.BadRequest` that names the field, and
+    docs/errors.md. INVALID_ARGUMENT also carries a `google.rpc.BadRequest` that names the field, and
     RESOURCE_EXHAUSTED a `google.rpc.RetryInfo`, unless a message was too large.
     """
 

@@ -27,7 +27,7 @@ if _version_not_supported:
 
 class ModelServiceStub:
     """Replaces engines while conversations go on. A new version is loaded beside the one that serves, tried out, and takes
-    over for the turns that begin from then on; a turn is served by one version from its beginning to its end. For those
+    over for the turns that begin from then on. A turn is served by one version from its beginning to its end. For those
     who run the server: it answers callers on its own machine only.
     """
 
@@ -61,7 +61,7 @@ class ModelServiceStub:
 
 class ModelServiceServicer:
     """Replaces engines while conversations go on. A new version is loaded beside the one that serves, tried out, and takes
-    over for the turns that begin from then on; a turn is served by one version from its beginning to its end. For those
+    over for the turns that begin from then on. A turn is served by one version from its beginning to its end. For those
     who run the server: it answers callers on its own machine only.
     """
 
@@ -127,7 +127,7 @@ def add_ModelServiceServicer_to_server(servicer, server):
  # This class is part of an EXPERIMENTAL API.
 class ModelService:
     """Replaces engines while conversations go on. A new version is loaded beside the one that serves, tried out, and takes
-    over for the turns that begin from then on; a turn is served by one version from its beginning to its end. For those
+    over for the turns that begin from then on. A turn is served by one version from its beginning to its end. For those
     who run the server: it answers callers on its own machine only.
     """
 

@@ -23,9 +23,10 @@ _sym_db = _symbol_database.Default()
 
 
 from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
+from google.protobuf import struct_pb2 as google_dot_protobuf_dot_struct__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17vivavoce/v1/reply.proto\x12\x0bvivavoce.v1\x1a\x1egoogle/protobuf/duration.proto\"\xc6\x04\n\x05Reply\x12\x0c\n\x04turn\x18\x01 \x01(\x05\x12\x12\n\ntranscript\x18\x02 \x01(\t\x12#\n\x06intent\x18\x03 \x01(\x0b\x32\x13.vivavoce.v1.Intent\x12 \n\x05slots\x18\x04 \x03(\x0b\x32\x11.vivavoce.v1.Slot\x12#\n\x06\x61nswer\x18\x05 \x01(\x0b\x32\x13.vivavoce.v1.Answer\x12(\n\x06status\x18\x06 \x01(\x0e\x32\x18.vivavoce.v1.ReplyStatus\x12#\n\x07overran\x18\x07 \x03(\x0e\x32\x12.vivavoce.v1.Stage\x12%\n\x07latency\x18\x08 \x01(\x0b\x32\x14.vivavoce.v1.Latency\x12\x12\n\nspeculated\x18\t \x01(\x08\x12=\n\x0emodel_versions\x18\n \x03(\x0b\x32%.vivavoce.v1.Reply.ModelVersionsEntry\x12\x12\n\nrequest_id\x18\x0b \x01(\t\x12\x16\n\x0eoverran_stages\x18\x0c \x03(\t\x12\x13\n\x0bspeech_text\x18\r \x01(\t\x12&\n\x08readings\x18( \x03(\x0b\x32\x14.vivavoce.v1.Reading\x12\"\n\x06values\x18) \x03(\x0b\x32\x12.vivavoce.v1.Value\x12#\n\x06\x64ialog\x18* \x01(\x0b\x32\x13.vivavoce.v1.Dialog\x1a\x34\n\x12ModelVersionsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x05:\x02\x38\x01\"\x80\x03\n\x06\x44ialog\x12\x0e\n\x06intent\x18\x01 \x01(\t\x12-\n\x05slots\x18\x02 \x03(\x0b\x32\x1e.vivavoce.v1.Dialog.SlotsEntry\x12\r\n\x05\x61sked\x18\x03 \x01(\t\x12\x12\n\nconfirming\x18\x04 \x01(\x08\x12,\n\x0b\x66ulfilments\x18\x05 \x03(\x0b\x32\x17.vivavoce.v1.Fulfilment\x12#\n\x03\x65nd\x18\x06 \x01(\x0e\x32\x16.vivavoce.v1.DialogEnd\x12\x37\n\nparameters\x18\x07 \x03(\x0b\x32#.vivavoce.v1.Dialog.ParametersEntry\x12\'\n\x05\x63\x61use\x18\x08 \x01(\x0e\x32\x18.vivavoce.v1.DialogCause\x1a,\n\nSlotsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x1a\x31\n\x0fParametersEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\x9b\x01\n\nFulfilment\x12\x0e\n\x06number\x18\x01 \x01(\x05\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x0e\n\x06intent\x18\x03 \x01(\t\x12\x31\n\x05slots\x18\x04 \x03(\x0b\x32\".vivavoce.v1.Fulfilment.SlotsEntry\x1a,\n\nSlotsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"l\n\x07Reading\x12#\n\x06intent\x18\x01 \x01(\x0b\x32\x13.vivavoce.v1.Intent\x12 \n\x05slots\x18\x02 \x03(\x0b\x32\x11.vivavoce.v1.Slot\x12\r\n\x05start\x18\x03 \x01(\x05\x12\x0b\n\x03\x65nd\x18\x04 \x01(\x05\"\x97\x01\n\x06Intent\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x12\n\nconfidence\x18\x02 \x01(\x02\x12(\n\x04kind\x18( \x01(\x0e\x32\x1a.vivavoce.v1.UtteranceKind\x12\x0f\n\x07negated\x18) \x01(\x08\x12\x30\n\ncandidates\x18* \x03(\x0b\x32\x1c.vivavoce.v1.IntentCandidate\"3\n\x0fIntentCandidate\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x12\n\nconfidence\x18\x02 \x01(\x02\"s\n\x04Slot\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t\x12\x0c\n\x04text\x18\x03 \x01(\t\x12\r\n\x05start\x18\x04 \x01(\x05\x12\x0b\n\x03\x65nd\x18\x05 \x01(\x05\x12$\n\x08resolved\x18( \x01(\x0b\x32\x12.vivavoce.v1.Value\"\x89\x01\n\x05Value\x12$\n\x04kind\x18\x01 \x01(\x0e\x32\x16.vivavoce.v1.ValueKind\x12\r\n\x05value\x18\x02 \x01(\t\x12\x0c\n\x04unit\x18\x03 \x01(\t\x12\x13\n\x0b\x61lternative\x18\x04 \x01(\t\x12\x0c\n\x04text\x18\x05 \x01(\t\x12\r\n\x05start\x18\x06 \x01(\x05\x12\x0b\n\x03\x65nd\x18\x07 \x01(\x05\"\x81\x01\n\x06\x41nswer\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\r\n\x05score\x18\x02 \x01(\x02\x12\r\n\x05start\x18\x03 \x01(\x05\x12\x0b\n\x03\x65nd\x18\x04 \x01(\x05\x12\x13\n\x0b\x64ocument_id\x18\x05 \x01(\t\x12)\n\x06source\x18\x06 \x01(\x0b\x32\x19.vivavoce.v1.AnswerSource\"\\\n\x0c\x41nswerSource\x12\x0c\n\x04\x62\x61se\x18\x01 \x01(\t\x12\r\n\x05title\x18\x02 \x01(\t\x12\x10\n\x08headings\x18\x03 \x03(\t\x12\x0c\n\x04page\x18\x04 \x01(\x05\x12\x0f\n\x07passage\x18\x05 \x01(\t\"$\n\x08\x44ocument\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04text\x18\x02 \x01(\t\"^\n\x07Latency\x12(\n\x05total\x18\x01 \x01(\x0b\x32\x19.google.protobuf.Duration\x12)\n\x06stages\x18\x02 \x03(\x0b\x32\x19.vivavoce.v1.StageLatency\"\x95\x01\n\x0cStageLatency\x12!\n\x05stage\x18\x01 \x01(\x0e\x32\x12.vivavoce.v1.Stage\x12(\n\x05queue\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12*\n\x07\x63ompute\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x0c\n\x04name\x18\x04 \x01(\t*\xc0\x01\n\x0b\x44ialogCause\x12\x1c\n\x18\x44IALOG_CAUSE_UNSPECIFIED\x10\x00\x12\x15\n\x11\x44IALOG_CAUSE_TURN\x10\x01\x12\x16\n\x12\x44IALOG_CAUSE_BEGIN\x10\x02\x12\x19\n\x15\x44IALOG_CAUSE_NO_INPUT\x10\x03\x12\x15\n\x11\x44IALOG_CAUSE_KEYS\x10\x04\x12\x1b\n\x17\x44IALOG_CAUSE_FULFILMENT\x10\x05\x12\x15\n\x11\x44IALOG_CAUSE_LATE\x10\x06*V\n\tDialogEnd\x12\x1a\n\x16\x44IALOG_END_UNSPECIFIED\x10\x00\x12\x13\n\x0f\x44IALOG_END_DONE\x10\x01\x12\x18\n\x14\x44IALOG_END_HAND_OVER\x10\x02*{\n\x0bReplyStatus\x12\x1c\n\x18REPLY_STATUS_UNSPECIFIED\x10\x00\x12\x19\n\x15REPLY_STATUS_COMPLETE\x10\x01\x12\x18\n\x14REPLY_STATUS_PARTIAL\x10\x02\x12\x19\n\x15REPLY_STATUS_DEGRADED\x10\x03*\x86\x01\n\rUtteranceKind\x12\x1e\n\x1aUTTERANCE_KIND_UNSPECIFIED\x10\x00\x12\x1a\n\x16UTTERANCE_KIND_COMMAND\x10\x01\x12\x1b\n\x17UTTERANCE_KIND_QUESTION\x10\x02\x12\x1c\n\x18UTTERANCE_KIND_STATEMENT\x10\x03*\xb4\x02\n\tValueKind\x12\x1a\n\x16VALUE_KIND_UNSPECIFIED\x10\x00\x12\x13\n\x0fVALUE_KIND_DATE\x10\x01\x12\x13\n\x0fVALUE_KIND_TIME\x10\x02\x12\x18\n\x14VALUE_KIND_DATE_TIME\x10\x03\x12\x17\n\x13VALUE_KIND_INTERVAL\x10\x04\x12\x17\n\x13VALUE_KIND_DURATION\x10\x05\x12\x19\n\x15VALUE_KIND_RECURRENCE\x10\x06\x12\x15\n\x11VALUE_KIND_NUMBER\x10\x07\x12\x16\n\x12VALUE_KIND_ORDINAL\x10\x08\x12\x14\n\x10VALUE_KIND_MONEY\x10\t\x12\x19\n\x15VALUE_KIND_PERCENTAGE\x10\n\x12\x1a\n\x16VALUE_KIND_TEMPERATURE\x10\x0b*J\n\x05Stage\x12\x15\n\x11STAGE_UNSPECIFIED\x10\x00\x12\r\n\tSTAGE_ASR\x10\x01\x12\r\n\tSTAGE_NLU\x10\x02\x12\x0c\n\x08STAGE_QA\x10\x03\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17vivavoce/v1/reply.proto\x12\x0bvivavoce.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1cgoogle/protobuf/struct.proto\"\xc1\x05\n\x05Reply\x12\x0c\n\x04turn\x18\x01 \x01(\x05\x12\x12\n\ntranscript\x18\x02 \x01(\t\x12#\n\x06intent\x18\x03 \x01(\x0b\x32\x13.vivavoce.v1.Intent\x12 \n\x05slots\x18\x04 \x03(\x0b\x32\x11.vivavoce.v1.Slot\x12#\n\x06\x61nswer\x18\x05 \x01(\x0b\x32\x13.vivavoce.v1.Answer\x12(\n\x06status\x18\x06 \x01(\x0e\x32\x18.vivavoce.v1.ReplyStatus\x12#\n\x07overran\x18\x07 \x03(\x0e\x32\x12.vivavoce.v1.Stage\x12%\n\x07latency\x18\x08 \x01(\x0b\x32\x14.vivavoce.v1.Latency\x12\x12\n\nspeculated\x18\t \x01(\x08\x12=\n\x0emodel_versions\x18\n \x03(\x0b\x32%.vivavoce.v1.Reply.ModelVersionsEntry\x12\x12\n\nrequest_id\x18\x0b \x01(\t\x12\x16\n\x0eoverran_stages\x18\x0c \x03(\t\x12\x13\n\x0bspeech_text\x18\r \x01(\t\x12&\n\x08readings\x18( \x03(\x0b\x32\x14.vivavoce.v1.Reading\x12\"\n\x06values\x18) \x03(\x0b\x32\x12.vivavoce.v1.Value\x12#\n\x06\x64ialog\x18* \x01(\x0b\x32\x13.vivavoce.v1.Dialog\x12\x30\n\x07results\x18+ \x03(\x0b\x32\x1f.vivavoce.v1.Reply.ResultsEntry\x1a\x34\n\x12ModelVersionsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x05:\x02\x38\x01\x1aG\n\x0cResultsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12&\n\x05value\x18\x02 \x01(\x0b\x32\x17.google.protobuf.Struct:\x02\x38\x01\"\x80\x03\n\x06\x44ialog\x12\x0e\n\x06intent\x18\x01 \x01(\t\x12-\n\x05slots\x18\x02 \x03(\x0b\x32\x1e.vivavoce.v1.Dialog.SlotsEntry\x12\r\n\x05\x61sked\x18\x03 \x01(\t\x12\x12\n\nconfirming\x18\x04 \x01(\x08\x12,\n\x0b\x66ulfilments\x18\x05 \x03(\x0b\x32\x17.vivavoce.v1.Fulfilment\x12#\n\x03\x65nd\x18\x06 \x01(\x0e\x32\x16.vivavoce.v1.DialogEnd\x12\x37\n\nparameters\x18\x07 \x03(\x0b\x32#.vivavoce.v1.Dialog.ParametersEntry\x12\'\n\x05\x63\x61use\x18\x08 \x01(\x0e\x32\x18.vivavoce.v1.DialogCause\x1a,\n\nSlotsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x1a\x31\n\x0fParametersEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\x9b\x01\n\nFulfilment\x12\x0e\n\x06number\x18\x01 \x01(\x05\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x0e\n\x06intent\x18\x03 \x01(\t\x12\x31\n\x05slots\x18\x04 \x03(\x0b\x32\".vivavoce.v1.Fulfilment.SlotsEntry\x1a,\n\nSlotsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"l\n\x07Reading\x12#\n\x06intent\x18\x01 \x01(\x0b\x32\x13.vivavoce.v1.Intent\x12 \n\x05slots\x18\x02 \x03(\x0b\x32\x11.vivavoce.v1.Slot\x12\r\n\x05start\x18\x03 \x01(\x05\x12\x0b\n\x03\x65nd\x18\x04 \x01(\x05\"\x97\x01\n\x06Intent\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x12\n\nconfidence\x18\x02 \x01(\x02\x12(\n\x04kind\x18( \x01(\x0e\x32\x1a.vivavoce.v1.UtteranceKind\x12\x0f\n\x07negated\x18) \x01(\x08\x12\x30\n\ncandidates\x18* \x03(\x0b\x32\x1c.vivavoce.v1.IntentCandidate\"3\n\x0fIntentCandidate\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x12\n\nconfidence\x18\x02 \x01(\x02\"s\n\x04Slot\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t\x12\x0c\n\x04text\x18\x03 \x01(\t\x12\r\n\x05start\x18\x04 \x01(\x05\x12\x0b\n\x03\x65nd\x18\x05 \x01(\x05\x12$\n\x08resolved\x18( \x01(\x0b\x32\x12.vivavoce.v1.Value\"\x89\x01\n\x05Value\x12$\n\x04kind\x18\x01 \x01(\x0e\x32\x16.vivavoce.v1.ValueKind\x12\r\n\x05value\x18\x02 \x01(\t\x12\x0c\n\x04unit\x18\x03 \x01(\t\x12\x13\n\x0b\x61lternative\x18\x04 \x01(\t\x12\x0c\n\x04text\x18\x05 \x01(\t\x12\r\n\x05start\x18\x06 \x01(\x05\x12\x0b\n\x03\x65nd\x18\x07 \x01(\x05\"\x81\x01\n\x06\x41nswer\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\r\n\x05score\x18\x02 \x01(\x02\x12\r\n\x05start\x18\x03 \x01(\x05\x12\x0b\n\x03\x65nd\x18\x04 \x01(\x05\x12\x13\n\x0b\x64ocument_id\x18\x05 \x01(\t\x12)\n\x06source\x18\x06 \x01(\x0b\x32\x19.vivavoce.v1.AnswerSource\"\\\n\x0c\x41nswerSource\x12\x0c\n\x04\x62\x61se\x18\x01 \x01(\t\x12\r\n\x05title\x18\x02 \x01(\t\x12\x10\n\x08headings\x18\x03 \x03(\t\x12\x0c\n\x04page\x18\x04 \x01(\x05\x12\x0f\n\x07passage\x18\x05 \x01(\t\"$\n\x08\x44ocument\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04text\x18\x02 \x01(\t\"^\n\x07Latency\x12(\n\x05total\x18\x01 \x01(\x0b\x32\x19.google.protobuf.Duration\x12)\n\x06stages\x18\x02 \x03(\x0b\x32\x19.vivavoce.v1.StageLatency\"\x95\x01\n\x0cStageLatency\x12!\n\x05stage\x18\x01 \x01(\x0e\x32\x12.vivavoce.v1.Stage\x12(\n\x05queue\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12*\n\x07\x63ompute\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x0c\n\x04name\x18\x04 \x01(\t*\xc0\x01\n\x0b\x44ialogCause\x12\x1c\n\x18\x44IALOG_CAUSE_UNSPECIFIED\x10\x00\x12\x15\n\x11\x44IALOG_CAUSE_TURN\x10\x01\x12\x16\n\x12\x44IALOG_CAUSE_BEGIN\x10\x02\x12\x19\n\x15\x44IALOG_CAUSE_NO_INPUT\x10\x03\x12\x15\n\x11\x44IALOG_CAUSE_KEYS\x10\x04\x12\x1b\n\x17\x44IALOG_CAUSE_FULFILMENT\x10\x05\x12\x15\n\x11\x44IALOG_CAUSE_LATE\x10\x06*V\n\tDialogEnd\x12\x1a\n\x16\x44IALOG_END_UNSPECIFIED\x10\x00\x12\x13\n\x0f\x44IALOG_END_DONE\x10\x01\x12\x18\n\x14\x44IALOG_END_HAND_OVER\x10\x02*{\n\x0bReplyStatus\x12\x1c\n\x18REPLY_STATUS_UNSPECIFIED\x10\x00\x12\x19\n\x15REPLY_STATUS_COMPLETE\x10\x01\x12\x18\n\x14REPLY_STATUS_PARTIAL\x10\x02\x12\x19\n\x15REPLY_STATUS_DEGRADED\x10\x03*\x86\x01\n\rUtteranceKind\x12\x1e\n\x1aUTTERANCE_KIND_UNSPECIFIED\x10\x00\x12\x1a\n\x16UTTERANCE_KIND_COMMAND\x10\x01\x12\x1b\n\x17UTTERANCE_KIND_QUESTION\x10\x02\x12\x1c\n\x18UTTERANCE_KIND_STATEMENT\x10\x03*\xb4\x02\n\tValueKind\x12\x1a\n\x16VALUE_KIND_UNSPECIFIED\x10\x00\x12\x13\n\x0fVALUE_KIND_DATE\x10\x01\x12\x13\n\x0fVALUE_KIND_TIME\x10\x02\x12\x18\n\x14VALUE_KIND_DATE_TIME\x10\x03\x12\x17\n\x13VALUE_KIND_INTERVAL\x10\x04\x12\x17\n\x13VALUE_KIND_DURATION\x10\x05\x12\x19\n\x15VALUE_KIND_RECURRENCE\x10\x06\x12\x15\n\x11VALUE_KIND_NUMBER\x10\x07\x12\x16\n\x12VALUE_KIND_ORDINAL\x10\x08\x12\x14\n\x10VALUE_KIND_MONEY\x10\t\x12\x19\n\x15VALUE_KIND_PERCENTAGE\x10\n\x12\x1a\n\x16VALUE_KIND_TEMPERATURE\x10\x0b*J\n\x05Stage\x12\x15\n\x11STAGE_UNSPECIFIED\x10\x00\x12\r\n\tSTAGE_ASR\x10\x01\x12\r\n\tSTAGE_NLU\x10\x02\x12\x0c\n\x08STAGE_QA\x10\x03\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -34,56 +35,60 @@ if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_REPLY_MODELVERSIONSENTRY']._loaded_options = None
   _globals['_REPLY_MODELVERSIONSENTRY']._serialized_options = b'8\001'
+  _globals['_REPLY_RESULTSENTRY']._loaded_options = None
+  _globals['_REPLY_RESULTSENTRY']._serialized_options = b'8\001'
   _globals['_DIALOG_SLOTSENTRY']._loaded_options = None
   _globals['_DIALOG_SLOTSENTRY']._serialized_options = b'8\001'
   _globals['_DIALOG_PARAMETERSENTRY']._loaded_options = None
   _globals['_DIALOG_PARAMETERSENTRY']._serialized_options = b'8\001'
   _globals['_FULFILMENT_SLOTSENTRY']._loaded_options = None
   _globals['_FULFILMENT_SLOTSENTRY']._serialized_options = b'8\001'
-  _globals['_DIALOGCAUSE']._serialized_start=2289
-  _globals['_DIALOGCAUSE']._serialized_end=2481
-  _globals['_DIALOGEND']._serialized_start=2483
-  _globals['_DIALOGEND']._serialized_end=2569
-  _globals['_REPLYSTATUS']._serialized_start=2571
-  _globals['_REPLYSTATUS']._serialized_end=2694
-  _globals['_UTTERANCEKIND']._serialized_start=2697
-  _globals['_UTTERANCEKIND']._serialized_end=2831
-  _globals['_VALUEKIND']._serialized_start=2834
-  _globals['_VALUEKIND']._serialized_end=3142
-  _globals['_STAGE']._serialized_start=3144
-  _globals['_STAGE']._serialized_end=3218
-  _globals['_REPLY']._serialized_start=73
-  _globals['_REPLY']._serialized_end=655
-  _globals['_REPLY_MODELVERSIONSENTRY']._serialized_start=603
-  _globals['_REPLY_MODELVERSIONSENTRY']._serialized_end=655
-  _globals['_DIALOG']._serialized_start=658
-  _globals['_DIALOG']._serialized_end=1042
-  _globals['_DIALOG_SLOTSENTRY']._serialized_start=947
-  _globals['_DIALOG_SLOTSENTRY']._serialized_end=991
-  _globals['_DIALOG_PARAMETERSENTRY']._serialized_start=993
-  _globals['_DIALOG_PARAMETERSENTRY']._serialized_end=1042
-  _globals['_FULFILMENT']._serialized_start=1045
-  _globals['_FULFILMENT']._serialized_end=1200
-  _globals['_FULFILMENT_SLOTSENTRY']._serialized_start=947
-  _globals['_FULFILMENT_SLOTSENTRY']._serialized_end=991
-  _globals['_READING']._serialized_start=1202
-  _globals['_READING']._serialized_end=1310
-  _globals['_INTENT']._serialized_start=1313
-  _globals['_INTENT']._serialized_end=1464
-  _globals['_INTENTCANDIDATE']._serialized_start=1466
-  _globals['_INTENTCANDIDATE']._serialized_end=1517
-  _globals['_SLOT']._serialized_start=1519
-  _globals['_SLOT']._serialized_end=1634
-  _globals['_VALUE']._serialized_start=1637
-  _globals['_VALUE']._serialized_end=1774
-  _globals['_ANSWER']._serialized_start=1777
-  _globals['_ANSWER']._serialized_end=1906
-  _globals['_ANSWERSOURCE']._serialized_start=1908
-  _globals['_ANSWERSOURCE']._serialized_end=2000
-  _globals['_DOCUMENT']._serialized_start=2002
-  _globals['_DOCUMENT']._serialized_end=2038
-  _globals['_LATENCY']._serialized_start=2040
-  _globals['_LATENCY']._serialized_end=2134
-  _globals['_STAGELATENCY']._serialized_start=2137
-  _globals['_STAGELATENCY']._serialized_end=2286
+  _globals['_DIALOGCAUSE']._serialized_start=2442
+  _globals['_DIALOGCAUSE']._serialized_end=2634
+  _globals['_DIALOGEND']._serialized_start=2636
+  _globals['_DIALOGEND']._serialized_end=2722
+  _globals['_REPLYSTATUS']._serialized_start=2724
+  _globals['_REPLYSTATUS']._serialized_end=2847
+  _globals['_UTTERANCEKIND']._serialized_start=2850
+  _globals['_UTTERANCEKIND']._serialized_end=2984
+  _globals['_VALUEKIND']._serialized_start=2987
+  _globals['_VALUEKIND']._serialized_end=3295
+  _globals['_STAGE']._serialized_start=3297
+  _globals['_STAGE']._serialized_end=3371
+  _globals['_REPLY']._serialized_start=103
+  _globals['_REPLY']._serialized_end=808
+  _globals['_REPLY_MODELVERSIONSENTRY']._serialized_start=683
+  _globals['_REPLY_MODELVERSIONSENTRY']._serialized_end=735
+  _globals['_REPLY_RESULTSENTRY']._serialized_start=737
+  _globals['_REPLY_RESULTSENTRY']._serialized_end=808
+  _globals['_DIALOG']._serialized_start=811
+  _globals['_DIALOG']._serialized_end=1195
+  _globals['_DIALOG_SLOTSENTRY']._serialized_start=1100
+  _globals['_DIALOG_SLOTSENTRY']._serialized_end=1144
+  _globals['_DIALOG_PARAMETERSENTRY']._serialized_start=1146
+  _globals['_DIALOG_PARAMETERSENTRY']._serialized_end=1195
+  _globals['_FULFILMENT']._serialized_start=1198
+  _globals['_FULFILMENT']._serialized_end=1353
+  _globals['_FULFILMENT_SLOTSENTRY']._serialized_start=1100
+  _globals['_FULFILMENT_SLOTSENTRY']._serialized_end=1144
+  _globals['_READING']._serialized_start=1355
+  _globals['_READING']._serialized_end=1463
+  _globals['_INTENT']._serialized_start=1466
+  _globals['_INTENT']._serialized_end=1617
+  _globals['_INTENTCANDIDATE']._serialized_start=1619
+  _globals['_INTENTCANDIDATE']._serialized_end=1670
+  _globals['_SLOT']._serialized_start=1672
+  _globals['_SLOT']._serialized_end=1787
+  _globals['_VALUE']._serialized_start=1790
+  _globals['_VALUE']._serialized_end=1927
+  _globals['_ANSWER']._serialized_start=1930
+  _globals['_ANSWER']._serialized_end=2059
+  _globals['_ANSWERSOURCE']._serialized_start=2061
+  _globals['_ANSWERSOURCE']._serialized_end=2153
+  _globals['_DOCUMENT']._serialized_start=2155
+  _globals['_DOCUMENT']._serialized_end=2191
+  _globals['_LATENCY']._serialized_start=2193
+  _globals['_LATENCY']._serialized_end=2287
+  _globals['_STAGELATENCY']._serialized_start=2290
+  _globals['_STAGELATENCY']._serialized_end=2439
 # @@protoc_insertion_point(module_scope)

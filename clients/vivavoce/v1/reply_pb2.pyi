@@ -1,6 +1,7 @@
 import datetime
 
 from google.protobuf import duration_pb2 as _duration_pb2
+from google.protobuf import struct_pb2 as _struct_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
@@ -97,7 +98,7 @@ STAGE_NLU: Stage
 STAGE_QA: Stage
 
 class Reply(_message.Message):
-    __slots__ = ("turn", "transcript", "intent", "slots", "answer", "status", "overran", "latency", "speculated", "model_versions", "request_id", "overran_stages", "speech_text", "readings", "values", "dialog")
+    __slots__ = ("turn", "transcript", "intent", "slots", "answer", "status", "overran", "latency", "speculated", "model_versions", "request_id", "overran_stages", "speech_text", "readings", "values", "dialog", "results")
     class ModelVersionsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -105,6 +106,13 @@ class Reply(_message.Message):
         key: str
         value: int
         def __init__(self, key: _Optional[str] = ..., value: _Optional[int] = ...) -> None: ...
+    class ResultsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: _struct_pb2.Struct
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ...) -> None: ...
     TURN_FIELD_NUMBER: _ClassVar[int]
     TRANSCRIPT_FIELD_NUMBER: _ClassVar[int]
     INTENT_FIELD_NUMBER: _ClassVar[int]
@@ -121,6 +129,7 @@ class Reply(_message.Message):
     READINGS_FIELD_NUMBER: _ClassVar[int]
     VALUES_FIELD_NUMBER: _ClassVar[int]
     DIALOG_FIELD_NUMBER: _ClassVar[int]
+    RESULTS_FIELD_NUMBER: _ClassVar[int]
     turn: int
     transcript: str
     intent: Intent
@@ -137,7 +146,8 @@ class Reply(_message.Message):
     readings: _containers.RepeatedCompositeFieldContainer[Reading]
     values: _containers.RepeatedCompositeFieldContainer[Value]
     dialog: Dialog
-    def __init__(self, turn: _Optional[int] = ..., transcript: _Optional[str] = ..., intent: _Optional[_Union[Intent, _Mapping]] = ..., slots: _Optional[_Iterable[_Union[Slot, _Mapping]]] = ..., answer: _Optional[_Union[Answer, _Mapping]] = ..., status: _Optional[_Union[ReplyStatus, str]] = ..., overran: _Optional[_Iterable[_Union[Stage, str]]] = ..., latency: _Optional[_Union[Latency, _Mapping]] = ..., speculated: _Optional[bool] = ..., model_versions: _Optional[_Mapping[str, int]] = ..., request_id: _Optional[str] = ..., overran_stages: _Optional[_Iterable[str]] = ..., speech_text: _Optional[str] = ..., readings: _Optional[_Iterable[_Union[Reading, _Mapping]]] = ..., values: _Optional[_Iterable[_Union[Value, _Mapping]]] = ..., dialog: _Optional[_Union[Dialog, _Mapping]] = ...) -> None: ...
+    results: _containers.MessageMap[str, _struct_pb2.Struct]
+    def __init__(self, turn: _Optional[int] = ..., transcript: _Optional[str] = ..., intent: _Optional[_Union[Intent, _Mapping]] = ..., slots: _Optional[_Iterable[_Union[Slot, _Mapping]]] = ..., answer: _Optional[_Union[Answer, _Mapping]] = ..., status: _Optional[_Union[ReplyStatus, str]] = ..., overran: _Optional[_Iterable[_Union[Stage, str]]] = ..., latency: _Optional[_Union[Latency, _Mapping]] = ..., speculated: _Optional[bool] = ..., model_versions: _Optional[_Mapping[str, int]] = ..., request_id: _Optional[str] = ..., overran_stages: _Optional[_Iterable[str]] = ..., speech_text: _Optional[str] = ..., readings: _Optional[_Iterable[_Union[Reading, _Mapping]]] = ..., values: _Optional[_Iterable[_Union[Value, _Mapping]]] = ..., dialog: _Optional[_Union[Dialog, _Mapping]] = ..., results: _Optional[_Mapping[str, _struct_pb2.Struct]] = ...) -> None: ...
 
 class Dialog(_message.Message):
     __slots__ = ("intent", "slots", "asked", "confirming", "fulfilments", "end", "parameters", "cause")

@@ -69,12 +69,14 @@ test("a reply that was partial is completed", async () => {
   const { conversation, events, socket } = begin({}, { reconnectSeconds: 10 });
   socket.start();
   const requestId = conversation.sendText("when?");
+  const results = { shouting: { status: "REPLY_STATUS_X", end: "5s" } }; // names of the server's own: nothing is translated
   socket.say({ reply: { turn: 1, status: "REPLY_STATUS_PARTIAL", overran: ["STAGE_QA"], requestId } });
-  socket.say({ replyCompleted: { turn: 1, status: "REPLY_STATUS_COMPLETE", answer: { text: "nine" }, requestId } });
+  socket.say({ replyCompleted: { turn: 1, status: "REPLY_STATUS_COMPLETE", answer: { text: "nine" }, results, requestId } });
   await until(() => events.at(-1)?.completes);
   const [, partial, whole] = events;
   assert.deepEqual([partial.type, partial.status, partial.completes], ["reply", "PARTIAL", false]);
   assert.deepEqual([whole.type, whole.status, whole.answer.text, whole.turn], ["reply", "COMPLETE", "nine", 1]);
+  assert.deepEqual(whole.results, results);
   conversation.close();
 });
 

@@ -3,7 +3,7 @@
 #
 #   lab/benchmarks/gpu/bare_machine.sh PACKAGES OUT [ARGUMENTS OF benchmarks.gpu …]
 #
-# PACKAGES is a folder of wheels, and of archives as benchmarks.gpu.bundle makes them: docs/research/performance.md says which.
+# PACKAGES is a folder of wheels, and of archives as benchmarks.gpu.bundle makes them: lab/docs/performance_journal.md says which.
 # PYTHON is that machine's interpreter (python3), ENVIRONMENT where ours is made (/tmp/vivavoce-gpu).
 set -euo pipefail
 

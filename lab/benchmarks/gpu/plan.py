@@ -23,7 +23,7 @@ LOGIT_LIMITS = {
 }
 """Largest relative error of a network's logits beside float32, for random weights and up to 24 layers. What computes
 something else is off by about 1; what 8 bits do to answers is told by a trained network
-(docs/research/performance.md)."""
+(lab/docs/performance_journal.md)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,7 +97,8 @@ def _all_moves(cores: int) -> Iterator[Move]:
     yield Move("asr batch", ASR, ModelSettings(max_batch_size=64, strategy="direct"))
     for model, delay in ((QA, 1000), (INTENT, 1000), (ASR, 2000)):
         yield Move(f"{model} delay", model, ModelSettings(queue_delay_microseconds=delay))
-    # A batch of long rows may take longer than the rows one by one; see "What the settings do" in docs/performance.md.
+    # A batch of long rows may take longer than the rows one by one:
+    # see "What the settings do" in lab/docs/performance_journal.md.
     yield Move(f"{QA} delay", QA, ModelSettings(dynamic_batching=False))
     if cores > _MAX_THREADS:
         yield Move("asr instances", ASR, ModelSettings(instances=cores // 4))

@@ -64,7 +64,7 @@ def _training_options(command: _C) -> _C:
             "settings",
             metavar="NAME=VALUE",
             multiple=True,
-            help="Change the recipe, as in layer_decay=0.9: see docs/models.md. May be repeated.",
+            help="Change the recipe, as in layer_decay=0.9: see lab/docs/training.md. May be repeated.",
         ),
         click.option(
             "--export-only",

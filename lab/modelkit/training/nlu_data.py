@@ -160,7 +160,7 @@ def _read_all(data: Sequence[Path], intents: Sequence[str]) -> _Gathered:
     for path in data:
         if path in names:
             if not is_domain(path):
-                raise DataError(f"{path} holds neither sentences.txt nor slot_values.json: see docs/models.md")
+                raise DataError(f"{path} holds neither sentences.txt nor slot_values.json: see lab/docs/training.md")
             domain = read_domain(path)
             labelled = label_sentences(domain, names[path], path)
             gathered.utterances += labelled

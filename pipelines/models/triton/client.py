@@ -175,6 +175,8 @@ class TritonClient(TritonControl):
     def _parameters(self, due: float | None) -> dict[str, int | str] | None:
         """Return the deadline for the models; Triton's own time-outs are costly.
 
+        See lab/docs/performance_journal.md.
+
         It is a duration: clocks of two machines differ, and may be set (see ``engines/deadline.py``).
         """
         if due is None:

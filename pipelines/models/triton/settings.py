@@ -1,6 +1,6 @@
 """Overrides of ``config.pbtxt``: instances, batching, threads.
 
-There is no setting for the length of a queue: see "Half a second" in ``docs/research/performance.md``.
+There is no setting for the length of a queue: see "Half a second" in ``lab/docs/performance_journal.md``.
 """
 
 from __future__ import annotations

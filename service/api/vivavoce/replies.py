@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from google.protobuf import duration_pb2
+from google.protobuf import duration_pb2, struct_pb2
 
 from pipelines import messages
 from pipelines.stages.registry import ASR, NLU, QA
@@ -50,6 +50,7 @@ def to_reply(reply: messages.Reply, now_seconds: float) -> reply_pb2.Reply:
         readings=[to_reading(part, reply.transcript) for part in understanding.readings] if understanding else [],
         values=[to_value(value, reply.transcript) for value in understanding.values] if understanding else [],
         dialog=to_dialog(reply.dialog),
+        results={stage: _struct(data) for stage, data in reply.open_results.items()},
     )
 
 
@@ -58,6 +59,12 @@ def to_duration(seconds: float) -> duration_pb2.Duration:
     duration = duration_pb2.Duration()
     duration.FromNanoseconds(round(seconds * 1e9))
     return duration
+
+
+def _struct(data: Mapping[str, Any]) -> struct_pb2.Struct:
+    struct = struct_pb2.Struct()
+    struct.update(data)
+    return struct
 
 
 def _answer(answer: Answer | None) -> reply_pb2.Answer | None:

@@ -26,6 +26,7 @@ WHOLE = vivavoce.Reply(
     turn_latency_seconds=0.3414,
     model_versions={"asr": 1},
     request_id="a",
+    results={"politeness": {"is_polite": True, "words": ["please"]}},
 )
 
 DICTS = [
@@ -129,6 +130,7 @@ DICTS = [
             "negated": False,
             "readings": [],
             "values": [],
+            "results": {"politeness": {"is_polite": True, "words": ["please"]}},
         },
     ),
 ]

@@ -157,6 +157,7 @@ def test_a_reply_may_take_its_time() -> None:
         vivavoce.SpeechEnded(2, 1.5, vivavoce.EndReason.UNKNOWN),
         MUSEUM.reply(3, "when does it open", "a"),
         Turn("", intent=None, status=vivavoce.ReplyStatus.PARTIAL, overran=(vivavoce.Stage.NLU,)).reply(1, ""),
+        Turn("a", results={"politeness": {"is_polite": True, "words": ["a"]}}).reply(1, "a"),
     ],
     ids=lambda event: type(event).__name__,
 )

@@ -11,7 +11,7 @@ from pipelines.messages import Notice, Reply, Status
 from pipelines.session.config import ConversationConfig
 from pipelines.session.shipped_stages import SHIPPED_STAGES
 from pipelines.stages.answering import Document
-from pipelines.stages.registry import PlannedStage, StageRegistry
+from pipelines.stages.registry import MAX_RESULT_CHARACTERS, PlannedStage, Stage, StageRegistry, StageResult
 from pipelines.turns import effects, events
 from tests.unit.pipelines.driver import Driver, emitted, finished
 
@@ -75,6 +75,31 @@ def test_without_documents_no_answer_is_planned():
 def test_a_stage_that_needs_one_that_nobody_wants_is_not_wanted_either():
     registry = StageRegistry([NamedStage("a", is_wanted=False), NamedStage("b", ("a",)), NamedStage("c")])
     assert [stage.name for stage in registry.plan(ConversationConfig())] == ["c"]
+
+
+def test_a_subclass_names_what_differs():
+    class Early(Stage):
+        name = "early"
+
+    assert StageRegistry([Early()]).plan(ConversationConfig()) == (PlannedStage("early"),)
+
+
+def test_results_for_callers_are_json():
+    assert StageResult({"a": (1, None), 2: {"b": True}}).data == {"a": [1, None], "2": {"b": True}}
+
+
+@pytest.mark.parametrize(
+    ("data", "error"),
+    [
+        ({"a": "x" * MAX_RESULT_CHARACTERS}, ValueError),
+        ({"a": float("nan")}, ValueError),
+        ({"a": b"bytes"}, TypeError),
+        (["no", "names"], TypeError),
+    ],
+)
+def test_what_callers_cannot_be_told_fails_in_the_stage(data: object, error: type[Exception]):
+    with pytest.raises(error):
+        StageResult(data)
 
 
 def test_a_stage_runs_with_the_results_of_those_that_it_needs():
