@@ -93,7 +93,7 @@ def test_the_package_is_found_without_being_imported() -> None:
 
 
 def test_a_model_that_was_not_built_says_how(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"python -m modelkit\.moonshine"):
+    with pytest.raises(FileNotFoundError, match=r"python -m engines\.build\.moonshine"):
         MoonshineRecognizer(tmp_path)
 
 

@@ -228,5 +228,6 @@ async def test_the_sdk_holds_a_dialog(harness: Harness):
 
 
 def test_the_sdk_without_asyncio_names_agent_and_session():
-    parameters = inspect.signature(vivavoce.sync.Client.converse).parameters
-    assert {"agent", "session"} <= parameters.keys()
+    options = inspect.signature(vivavoce.sync.Client.converse).parameters["options"]
+    assert options.annotation == "Unpack[ConverseOptions]"
+    assert {"agent", "session"} <= vivavoce.ConverseOptions.__annotations__.keys()

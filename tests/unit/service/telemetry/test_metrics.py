@@ -84,8 +84,8 @@ async def test_metrics_are_not_told_under_a_foreign_name(host: str, status: int)
 
 def test_turn_latency_counts_from_the_last_speech_and_reply_latency_from_the_end_of_the_turn():
     metrics = Metrics()
-    metrics.told("c", SpeechBegan(1, 0), 10.0)
-    metrics.told("c", SpeechEnded(1, 16_000, EndReason.SILENCE, silence=8_000), 11.5)
+    metrics.message_sent("c", SpeechBegan(1, 0), 10.0)
+    metrics.message_sent("c", SpeechEnded(1, 16_000, EndReason.SILENCE, silence=8_000), 11.5)
     metrics.replied("c", reply(1, 11.5), TurnSettings(), 11.6)
     assert value(metrics, "turn_latency_seconds_sum") == pytest.approx(0.6)
     assert value(metrics, "reply_latency_seconds_sum", source="spoken") == pytest.approx(0.1)
@@ -99,8 +99,8 @@ def test_turn_latency_counts_from_the_last_speech_and_reply_latency_from_the_end
 def test_a_completion_counts_beside_the_replies():
     metrics = Metrics()
     metrics.replied("c", reply(1, 5.0, Status.PARTIAL), TurnSettings(), 5.3)
-    metrics.told("c", reply(1, 5.0, Status.PARTIAL), 5.3)
-    metrics.told("c", replace(reply(1, 5.0), completes=True), 6.0)
+    metrics.message_sent("c", reply(1, 5.0, Status.PARTIAL), 5.3)
+    metrics.message_sent("c", replace(reply(1, 5.0), completes=True), 6.0)
     assert value(metrics, "replies_total", status="PARTIAL", source="typed") == 1
     assert value(metrics, "replies_total", status="COMPLETE", source="typed") == 0
     assert value(metrics, "completed_replies_total", status="COMPLETE") == 1
@@ -122,8 +122,8 @@ def test_what_happens_in_turns_is_counted_by_kind():
     metrics.judged("c", None, 0.4)
     metrics.ran("c", 1, "nlu", Timing(0.002, 0.01), 1.0)
     metrics.ran("c", 1, "speech", None, 1.0)
-    metrics.told("c", Interrupted(1, 0.2, "", InterruptionReason.SPEECH), 1.0)
-    metrics.told("c", Notice(NoticeCode.NO_SPEECH, "nothing was said", 1), 1.0)
+    metrics.message_sent("c", Interrupted(1, 0.2, "", InterruptionReason.SPEECH), 1.0)
+    metrics.message_sent("c", Notice(NoticeCode.NO_SPEECH, "nothing was said", 1), 1.0)
     metrics.refused(Refusal("RESOURCE_EXHAUSTED", "QUOTA_EXCEEDED", "token"))
     metrics.replayed("c", 2.5)
     metrics.replayed("c", 0.5)
@@ -151,7 +151,7 @@ def test_what_happens_in_turns_is_counted_by_kind():
 def test_turns_without_a_reply_do_not_fill_the_memory():
     metrics = Metrics()
     for turn in range(5_000):
-        metrics.told("c", SpeechBegan(turn, 0), 0.0)
+        metrics.message_sent("c", SpeechBegan(turn, 0), 0.0)
     for turn in (1, 4_999):
         metrics.replied("c", reply(turn, 0.0), TurnSettings(), 0.1)
     assert value(metrics, "replies_total", status="COMPLETE", source="typed") == 1
