@@ -10,8 +10,8 @@ from vivavoce import _errors, _events
 from vivavoce.v1 import conversation_pb2 as pb
 
 EXPORTS = {
-    "AccessDenied", "Alternative", "Answer", "AnswerSource", "AskOptions", "AudioChunk", "AudioFormat", "Client", "Conversation",
-    "ConversationUpdate", "ConverseOptions", "EndpointingMode", "Patience", "SpeechPaused", "SpeechResumed",
+    "AccessDenied", "Alternative", "Answer", "AnswerSource", "AudioChunk", "AudioFormat", "Client", "Conversation",
+    "AskOptions", "ConversationUpdate", "ConverseOptions", "EndpointingMode", "Patience", "SpeechPaused", "SpeechResumed",
     "DEFAULT_STOP_WINDOW_SECONDS",
     "DEFAULT_TARGET", "Document", "Encoding", "EndOfUtterance", "EndReason", "Endpointing", "Event", "GoingAway",
     "GoingAwayReason", "Incompatible", "Intent", "IntentCandidate",
