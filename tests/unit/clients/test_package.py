@@ -11,8 +11,8 @@ from vivavoce.v1 import conversation_pb2 as pb
 
 EXPORTS = {
     "AccessDenied", "Alternative", "Answer", "AnswerSource", "AudioChunk", "AudioFormat", "Client", "Conversation",
-    "AskOptions", "ConversationUpdate", "ConverseOptions", "EndpointingMode", "Patience", "SpeechPaused", "SpeechResumed",
-    "DEFAULT_STOP_WINDOW_SECONDS",
+    "AskOptions", "ConversationUpdate", "ConverseOptions", "EndpointingMode", "Patience", "SpeechPaused",
+    "SpeechResumed", "DEFAULT_STOP_WINDOW_SECONDS",
     "DEFAULT_TARGET", "Document", "Encoding", "EndOfUtterance", "EndReason", "Endpointing", "Event", "GoingAway",
     "GoingAwayReason", "Incompatible", "Intent", "IntentCandidate",
     "Interrupted",
