@@ -6,6 +6,8 @@ PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 
+# Bytecode is kept: a run of the tests starts hundreds of processes, and each would compile all modules anew.
+export PYTHONDONTWRITEBYTECODE :=
 # ONNX Runtime sends telemetry to its vendor unless it is told not to.
 export ORT_DISABLE_TELEMETRY := 1
 READY := $(VENV)/.ready
@@ -57,11 +59,11 @@ demo: setup ## the main job, from nothing, on recordings that come with the proj
 .PHONY: test
 test: setup ## run the product's suite, from nothing
 	$(BIN)/python -m pytest tests/unit --strict-skips --numprocesses logical --maxprocesses 4 --dist worksteal
-	$(BIN)/python -m pytest tests/integration --strict-skips -m side_by_side --numprocesses 2 --dist loadfile
-	# One by one: they speak at the pace of speech, and have the real models, which want all cores.
-	$(BIN)/python -m pytest tests/integration --strict-skips -m "not side_by_side"
+	$(BIN)/python -m pytest tests/integration $(addprefix --ignore=,$(SYSTEM_TESTS)) --strict-skips -m "not alone" \
+		--numprocesses 2 --dist loadfile --max-services 35 --max-tritons 16
+	$(BIN)/python -m pytest tests/integration --strict-skips -m alone --max-services 3 --max-tritons 1
 
-# They skip themselves in `make test` where the system's packages are missing.
+# The first ones run in `make test-system` alone; the others skip themselves in `make test` without the system's packages.
 SYSTEM_TESTS := $(addprefix tests/integration/test_,virtual_microphone.py nginx.py page.py) \
 	$(addprefix tests/unit/service/test_,stored_sessions.py keeping_sessions.py redis_sessions.py)
 

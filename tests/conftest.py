@@ -4,7 +4,7 @@ import signal
 
 import hypothesis
 
-pytest_plugins = ["tests.skips"]
+pytest_plugins = ["tests.skips", "tests.starts"]
 
 # How long an example may take is for benchmarks to tell: on a busy machine any of them may take long.
 hypothesis.settings.register_profile("suite", deadline=None)

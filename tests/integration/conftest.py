@@ -1,7 +1,11 @@
-"""One real Triton with the real models, and one service in front of it, for all integration tests."""
+"""One service with everything on and a Triton of its own, and a faster one that shares it, for all integration tests.
+
+Start another one only for what needs a setting of its own, with ``--triton`` wherever Triton itself needs none.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import re
 import urllib.request
 from dataclasses import dataclass
@@ -11,10 +15,21 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
-from service.processes.child_process import http_url_of, listening
+import demo
+from service.processes.child_process import SERVE, http_url_of, listening
+from tests.fast_service import SPEED
+from tests.integration.engine_folders import intents
+from tests.integration.home import Home, keeping_house
+from tests.integration.lamp_agent import write_lamp_agent
+from tests.integration.museum import base_of, write_museum
+from tests.integration.triton_processes import run_folder, tritonserver
+from tests.unit.service.telemetry.collector import Collector, collecting
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Iterator
+
+AGENTS = Path(demo.__file__).parent / "agents"
 
 
 @dataclass(frozen=True)
@@ -24,6 +39,13 @@ class Triton:
     address: str
     metrics_url: str
     pid: int
+
+    @classmethod
+    def of(cls, service: subprocess.Popen[str]) -> Triton:
+        """Returns the Triton of a service that tells its metrics."""
+        (socket,) = run_folder(service).glob("grpc:*")
+        (port,) = re.findall(r"--metrics-port=(\d+)", " ".join(tritonserver(service).cmdline()))
+        return cls(f"unix:{socket}", f"http://127.0.0.1:{port}/metrics", service.pid)
 
     def open_sequences(self) -> int:
         """How many sequences the instances of the model ``asr`` hold, as Triton's own statistics tell it."""
@@ -40,30 +62,108 @@ class Triton:
         return sum(sizes.values())
 
 
-SIDE_BY_SIDE = frozenset(
-    f"test_{name}.py"
-    for name in (
-        "asr_model", "bench_triton", "embed_model", "end_of_turn_model", "eval", "formats", "gpu_engine",
-        "gpu_recognition", "imported_engines", "intent_slot_model", "phrase_hints", "punctuation_model", "qa_model",
-        "recognition_benchmark", "settings", "training", "tts_model", "variants", "word_times",
-    )
-)  # fmt: skip
-"""Files whose tests send no sound at the pace of speech, and wait for no reply that is due: two at a time may run."""
+@dataclass(frozen=True)
+class Service:
+    """A running service.
+
+    Attributes:
+        address: ``host:port`` of its gRPC server.
+        http_url: URL of its HTTP port.
+        process: the service itself.
+        log: what it logs, as JSON.
+    """
+
+    address: str
+    http_url: str
+    process: subprocess.Popen[str]
+    log: Path
+
+
+ALONE = frozenset(("test_overload.py", "test_turn_taking.py"))
+"""Files whose tests judge what the machine manages in time: nothing else may run beside them."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "integration" in item.path.parts:
             item.add_marker(pytest.mark.integration)
-            if item.path.name in SIDE_BY_SIDE:
-                item.add_marker(pytest.mark.side_by_side)
+            if item.path.name in ALONE:
+                item.add_marker(pytest.mark.alone)
 
 
 @pytest.fixture(scope="session")
-def triton(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Triton]:
-    log = tmp_path_factory.mktemp("triton") / "log.txt"
-    with listening(["-m", "service.triton"], log) as (process, address):
-        yield Triton(address, process.stdout.readline().split()[-1], process.pid)
+def home_assistant() -> Iterator[Home]:
+    """What the agent ``home`` calls."""
+    with keeping_house() as home:
+        yield home
+
+
+@pytest.fixture(scope="session")
+def museum(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The documents of the knowledge base ``museum``, which lies beside them."""
+    folder = tmp_path_factory.mktemp("knowledge") / "museum"
+    write_museum(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def traces() -> Iterator[tuple[Collector, str]]:
+    """What collects the traces, and its URL."""
+    with collecting() as collecting_traces:
+        yield collecting_traces
+
+
+@pytest.fixture(scope="session")
+def serve_options(museum: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Options with which a service does everything that needs no Triton of its own."""
+    agents = [write_lamp_agent(tmp_path_factory.mktemp("agents")), AGENTS / "home", AGENTS / "museum_guide"]
+    return [
+        *("--http-port", "0", "--metrics-port", "0", "--max-conversations", "64", "--log-format", "json"),
+        *("--knowledge", f"museum={base_of(museum)}"),
+        *(word for agent in agents for word in ("--agent", str(agent))),
+    ]
+
+
+@contextlib.contextmanager
+def serving(arguments: list[str], home: Home, log: Path) -> Iterator[Service]:
+    """Runs a service that may call the home."""
+    with contextlib.ExitStack() as running:
+        with pytest.MonkeyPatch.context() as environment:
+            for name, value in home.environment().items():
+                environment.setenv(name, value)
+            process, address = running.enter_context(listening(arguments, log))
+        yield Service(address, http_url_of(process), process, log)
+
+
+@pytest.fixture(scope="session")
+def full_service(
+    serve_options: list[str],
+    home_assistant: Home,
+    traces: tuple[Collector, str],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Service]:
+    """The service with everything on: HTTP, agents, a knowledge base, a variant, metrics and traces."""
+    folder = tmp_path_factory.mktemp("service")
+    more = ["--variant", f"other={intents(folder / 'engine', 'other')}", "--otlp-endpoint", traces[1]]
+    with serving([*SERVE, *serve_options, *more], home_assistant, folder / "log") as service:
+        yield service
+
+
+@pytest.fixture(scope="session")
+def fast_service(
+    serve_options: list[str], home_assistant: Home, triton_address: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Service]:
+    """A service whose clock runs :data:`tests.fast_service.SPEED` times as fast, for tests that listen."""
+    log = tmp_path_factory.mktemp("fast") / "log"
+    serve = ["-m", "tests.fast_service", str(SPEED), "serve", "--port", "0", "--triton", triton_address]
+    with serving([*serve, *serve_options], home_assistant, log) as service:
+        yield service
+
+
+@pytest.fixture(scope="session")
+def triton(full_service: Service) -> Triton:
+    """The Triton of that service."""
+    return Triton.of(full_service.process)
 
 
 @pytest.fixture(scope="session")
@@ -72,31 +172,19 @@ def triton_address(triton: Triton) -> str:
     return triton.address
 
 
-@dataclass(frozen=True)
-class Service:
-    """A running service: its gRPC address, and the URL of its HTTP port."""
-
-    address: str
-    http_url: str
+@pytest.fixture(scope="session")
+def server_address(full_service: Service) -> str:
+    """``host:port`` of the service's gRPC server."""
+    return full_service.address
 
 
 @pytest.fixture(scope="session")
-def service(triton_address: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A service that uses that Triton."""
-    log = tmp_path_factory.mktemp("service") / "log.txt"
-    ports = ["--port", "0", "--http-port", "0"]
-    arguments = ["-m", "vivavoce", "serve", *ports, "--triton", triton_address, "--max-conversations", "64"]
-    with listening(arguments, log) as (process, address):
-        yield Service(address, http_url_of(process))
+def http_url(full_service: Service) -> str:
+    """URL of the service's HTTP port."""
+    return full_service.http_url
 
 
 @pytest.fixture(scope="session")
-def server_address(service: Service) -> str:
-    """``host:port`` of its gRPC server."""
-    return service.address
-
-
-@pytest.fixture(scope="session")
-def http_url(service: Service) -> str:
-    """URL of its HTTP port."""
-    return service.http_url
+def fast_address(fast_service: Service) -> str:
+    """``host:port`` of the faster service's gRPC server."""
+    return fast_service.address

@@ -30,20 +30,21 @@ def pcm_of(recording: Path, silence_seconds: float = 1.5) -> bytes:
     return whole + bytes(2 * round(RATE_HZ * silence_seconds))
 
 
-async def speak(connection: AsyncRealtimeConnection, audio: bytes, *, real_time: bool = True) -> None:
+async def speak(connection: AsyncRealtimeConnection, audio: bytes, *, times: float | None = 1.0) -> None:
+    """Speaks so many times as fast as people do; None: at once."""
     due = time.monotonic()
     for start in range(0, len(audio), CHUNK_BYTES):
         piece = audio[start : start + CHUNK_BYTES]
         await connection.input_audio_buffer.append(audio=base64.b64encode(piece).decode())
-        due += 0.1 if real_time else 0.0
+        due += 0.1 / times if times else 0.0
         await asyncio.sleep(max(0.0, due - time.monotonic()))
 
 
 async def exchange(
-    connection: AsyncRealtimeConnection, audio: bytes, is_last: Callable[[Any], bool], *, real_time: bool = True
+    connection: AsyncRealtimeConnection, audio: bytes, is_last: Callable[[Any], bool], *, times: float | None = 1.0
 ) -> list[Any]:
     """Speaks, and returns all events up to the last one."""
-    speaking = asyncio.create_task(speak(connection, audio, real_time=real_time))
+    speaking = asyncio.create_task(speak(connection, audio, times=times))
     events = []
     try:
         async with asyncio.timeout(60):

@@ -15,9 +15,8 @@ import soxr
 
 import vivavoce
 from demo.manifest import utterances
-from modelkit.evaluation.partials import words
-from modelkit.evaluation.recordings import read_clip
 from tests.integration.bert_models import shared_data
+from tests.integrations.recordings import words
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -35,8 +34,8 @@ SENTENCE = "turn off the lights in the bedroom please"
 
 
 def samples_at(rate: int) -> np.ndarray:
-    clip = read_clip(SAID.path)
-    samples = soxr.resample(clip.samples.astype(np.float32), clip.sample_rate_hz, rate)
+    samples, own_rate = soundfile.read(SAID.path, dtype="float32")
+    samples = soxr.resample(samples, own_rate, rate)
     # A second of silence in front and behind, as from a microphone.
     return np.concatenate([np.zeros(rate // 2), samples, np.zeros(rate)]).astype(np.float32)
 
@@ -64,6 +63,7 @@ def with_av(suffix: str, codec: str, options: dict[str, str] | None = None) -> b
 
 FRAGMENTED = {"movflags": "frag_keyframe+empty_moov+default_base_moof"}
 FORMATS = {
+    "WAV, 16 bits": lambda: with_soundfile("WAV", "PCM_16"),
     "WAV, 8 bits": lambda: with_soundfile("WAV", "PCM_U8"),
     "WAV, 24 bits": lambda: with_soundfile("WAV", "PCM_24"),
     "WAV, 32 bits": lambda: with_soundfile("WAV", "PCM_32"),
@@ -96,10 +96,8 @@ async def heard(address: str, data: bytes) -> str:
 
 
 @pytest.mark.parametrize("name", FORMATS)
-async def test_every_format_has_the_same_text_as_wav(server_address: str, name: str):
-    expected = await heard(server_address, with_soundfile("WAV", "PCM_16"))
-    assert expected == " ".join(words(SAID.text))
-    assert await heard(server_address, FORMATS[name]()) == expected
+async def test_every_format_has_the_text_that_was_said(server_address: str, name: str):
+    assert await heard(server_address, FORMATS[name]()) == " ".join(words(SAID.text))
 
 
 @pytest.mark.parametrize("name", CASES)

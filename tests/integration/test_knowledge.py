@@ -3,46 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-import demo
 import vivavoce
-from service.processes.child_process import listening
-from tests.unit.pipelines.knowledge.documents import pdf
-from vivavoce.cli import run
+from tests.integration.museum import BRIDGE, build
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-BRIDGE = "# The bridge\n\n## History\n\nThe stone bridge was finished in 1902. It was paid for by the wool merchants.\n"
-
-
-@pytest.fixture(scope="module")
-def museum(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of documents, and its base beside it."""
-    folder = tmp_path_factory.mktemp("knowledge") / "museum"
-    folder.mkdir()
-    (folder / "bridge.md").write_text(BRIDGE)
-    (folder / "hours.txt").write_text("Opening hours\n\nThe river museum opens at nine and closes at half past five.")
-    (folder / "boats.pdf").write_bytes(pdf([["Boats"], ["The cargo boat Marie was built in 1874."]], title="Boats"))
-    build(folder)
-    return folder
-
-
-def build(folder: Path) -> None:
-    assert run(["knowledge", "build", str(folder), "--out", str(folder.with_suffix(".db"))]) == 0
-
-
-@pytest.fixture(scope="module")
-def address(museum: Path, triton_address: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    log = tmp_path_factory.mktemp("service") / "log.txt"
-    arguments = ["-m", "vivavoce", "serve", "--port", "0", "--triton", triton_address, "--max-conversations", "8"]
-    guide = ["--agent", str(Path(demo.__file__).parent / "agents/museum_guide")]
-    with listening([*arguments, *guide, "--knowledge", f"museum={museum.with_suffix('.db')}"], log) as (_, address):
-        yield address
+    from pathlib import Path
 
 
 async def ask(address: str, question: str) -> vivavoce.Answer | None:
@@ -58,28 +27,30 @@ async def ask(address: str, question: str) -> vivavoce.Answer | None:
         ("When does the museum close?", "half past five", "Opening hours", None),
     ],
 )
-async def test_the_document_that_knows_is_found(address: str, question: str, text: str, title: str, page: int | None):
-    answer = await ask(address, question)
+async def test_the_document_that_knows_is_found(
+    server_address: str, question: str, text: str, title: str, page: int | None
+):
+    answer = await ask(server_address, question)
     assert answer is not None
     assert text in answer.text
     assert (answer.source.base, answer.source.title, answer.source.page) == ("museum", title, page)
     assert answer.source.passage[answer.start : answer.end] == answer.text
 
 
-async def test_what_no_document_knows_is_not_answered(address: str):
-    assert await ask(address, "Who composed the opera about the emperor?") is None
+async def test_what_no_document_knows_is_not_answered(server_address: str):
+    assert await ask(server_address, "Who composed the opera about the emperor?") is None
 
 
-async def test_what_a_build_changes_is_answered_at_once(address: str, museum: Path):
+async def test_what_a_build_changes_is_answered_at_once(server_address: str, museum: Path):
     (museum / "bridge.md").write_text(BRIDGE.replace("1902", "1913"))
     (museum / "tower.md").write_text("# The tower\n\nThe water tower is sixty metres high.\n")
     build(museum)
-    assert (await ask(address, "When was the stone bridge finished?")).text == "1913"
-    assert "sixty metres" in (await ask(address, "How high is the water tower?")).text
+    assert (await ask(server_address, "When was the stone bridge finished?")).text == "1913"
+    assert "sixty metres" in (await ask(server_address, "How high is the water tower?")).text
 
 
-async def test_a_conversation_gets_its_answers_there_too(address: str):
-    async with vivavoce.connect(address) as client:
+async def test_a_conversation_gets_its_answers_there_too(server_address: str):
+    async with vivavoce.connect(server_address) as client:
         turns = client.converse(
             [vivavoce.TypedTurn("When was the cargo boat built?")],
             audio=None,
@@ -106,13 +77,15 @@ async def answers(address: str, *questions: str, **chosen: object) -> list[vivav
     return replies
 
 
-async def test_follow_up_questions(address: str):
-    replies = await answers(address, "When does the museum close?", "And when does it open?", knowledge=["museum"])
+async def test_follow_up_questions(server_address: str):
+    replies = await answers(
+        server_address, "When does the museum close?", "And when does it open?", knowledge=["museum"]
+    )
     assert [reply.answer.text for reply in replies] == ["half past five", "nine"]
 
 
-async def test_an_agent_answers_from_its_own_documents(address: str):
-    replies = await answers(address, "Who founded the museum?", "And when was she born?", agent="museum_guide")
+async def test_an_agent_answers_from_its_own_documents(server_address: str):
+    replies = await answers(server_address, "Who founded the museum?", "And when was she born?", agent="museum_guide")
     assert [reply.answer.source.base for reply in replies] == ["museum_guide"] * 2
     assert "Clara Winter" in replies[0].speech_text
     assert "1891" in replies[1].speech_text

@@ -14,11 +14,11 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 import vivavoce
-from service.processes.child_process import listening, stop
-from service.served_models import DEFAULT_MODEL_REPOSITORY
+from service.processes.child_process import listening
 from tests.integration.triton_processes import family, run_folder, stub, tritonserver
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 SERVE = ["-m", "vivavoce", "serve", "--port", "0", "--max-conversations", "64"]
@@ -38,12 +38,14 @@ async def until_health_is(address: str, wanted: int) -> None:
             await asyncio.sleep(0.02)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-async def test_a_signal_stops_the_service_and_its_triton(tmp_path: Path, number: signal.Signals):
+async def test_a_signal_stops_the_service_and_its_triton(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    for name in ("http_proxy", "https_proxy", "grpc_proxy"):
+        # Triton is on this machine: never looked for behind a proxy.
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
     with listening(SERVE, tmp_path / "log") as (process, _):
         children, folder = family(process), run_folder(process)
         assert len(children) > 5
-        process.send_signal(number)
+        process.send_signal(signal.SIGTERM)
         assert await asyncio.to_thread(process.wait, 30) == 0
         await until_gone(children)
         assert not folder.exists()
@@ -51,22 +53,8 @@ async def test_a_signal_stops_the_service_and_its_triton(tmp_path: Path, number:
     assert "WARNING" not in said, said
 
 
-async def test_a_service_that_is_killed_takes_its_triton_with_it(tmp_path: Path):
-    with listening(SERVE, tmp_path / "log") as (process, _):
-        children, folder = family(process), run_folder(process)
-        process.kill()
-        await until_gone(children)
-        assert not folder.exists()
-
-
-def test_the_models_leave_the_cores_to_the_service(tmp_path: Path):
-    with listening(SERVE, tmp_path / "log") as (process, _):
-        own, server = psutil.Process(process.pid).nice(), tritonserver(process)
-        assert {child.nice() for child in (server, *server.children())} == {min(19, own + 5)}
-
-
-async def test_an_open_conversation_is_told_of_the_shutdown(tmp_path: Path):
-    with listening(SERVE, tmp_path / "log") as (process, address):
+async def test_an_open_conversation_is_told_of_the_shutdown(triton_address: str, tmp_path: Path):
+    with listening([*SERVE, "--triton", triton_address], tmp_path / "log") as (process, address):
 
         async def wait_and_see():
             await asyncio.sleep(60)
@@ -78,64 +66,78 @@ async def test_an_open_conversation_is_told_of_the_shutdown(tmp_path: Path):
                 async for event in client.converse(wait_and_see(), audio=None):
                     came.append(type(event))
                     if isinstance(event, vivavoce.Started):
-                        process.send_signal(signal.SIGTERM)
+                        process.send_signal(signal.SIGINT)
             assert came == [vivavoce.Started, vivavoce.GoingAway]
         assert await asyncio.to_thread(process.wait, 30) == 0
 
 
-async def test_triton_that_is_lost_is_told_and_started_again(tmp_path: Path):
-    with listening(SERVE, tmp_path / "log") as (process, address):
-        await until_health_is(address, SERVING)
-        lost = tritonserver(process)
-        lost.kill()
-        await until_health_is(address, NOT_SERVING)
-        async with vivavoce.connect(address) as client:
-            with pytest.raises(vivavoce.ServerUnavailable) as refused:
-                await client.ask("turn on the lights")
-            assert refused.value.retryable
-        await until_health_is(address, SERVING)
-        assert tritonserver(process).pid != lost.pid
-        async with vivavoce.connect(address) as client:
-            reply = await client.ask("turn off the lights in the bedroom", reply_budget_seconds=30)
-        assert reply.intent.name == "iot_hue_lightoff"
-        children = family(process)
-        assert stop(process) == 0
-        await until_gone(children)
+@pytest.fixture(scope="module")
+def bereaved(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A service that loses its models, its Triton and in the end its life: each test leaves it serving but the last."""
+    with listening(SERVE, tmp_path_factory.mktemp("bereaved") / "log") as running:
+        yield running
+
+
+def test_the_models_leave_the_cores_to_the_service(bereaved: tuple[subprocess.Popen[str], str]):
+    process, _ = bereaved
+    own, server = psutil.Process(process.pid).nice(), tritonserver(process)
+    assert {child.nice() for child in (server, *server.children())} == {min(19, own + 5)}
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "hanging"])
 async def test_a_model_whose_process_is_lost_comes_back_and_answers_what_it_was_asked(
-    tmp_path: Path, how: signal.Signals
+    bereaved: tuple[subprocess.Popen[str], str], how: signal.Signals
 ):
-    with listening(SERVE, tmp_path / "log") as (process, address):
+    process, address = bereaved
+    await until_health_is(address, SERVING)
+    server = tritonserver(process)
+    lost = stub(process, "intent_slot_bert")
+    lost.send_signal(how)
+    async with vivavoce.connect(address) as client:
+        reply = await client.ask("turn off the lights in the bedroom", reply_budget_seconds=10)
+        assert reply.intent.name == "iot_hue_lightoff"
+        assert reply.status is vivavoce.ReplyStatus.COMPLETE
         await until_health_is(address, SERVING)
-        server = tritonserver(process)
-        lost = stub(process, "intent_slot_bert")
-        lost.send_signal(how)
-        async with vivavoce.connect(address) as client:
-            reply = await client.ask("turn off the lights in the bedroom", reply_budget_seconds=10)
-            assert reply.intent.name == "iot_hue_lightoff"
-            assert reply.status is vivavoce.ReplyStatus.COMPLETE
-            await until_health_is(address, SERVING)
-            assert tritonserver(process).pid == server.pid, "the other models go on"
-            assert stub(process, "intent_slot_bert").pid != lost.pid
-            reply = await client.ask("turn off the lights in the bedroom", reply_budget_seconds=30)
-            assert reply.intent.name == "iot_hue_lightoff"
-        children = family(process)
-        assert stop(process) == 0
-        await until_gone(children)
+        assert tritonserver(process).pid == server.pid, "the other models go on"
+        assert stub(process, "intent_slot_bert").pid != lost.pid
+        reply = await client.ask("turn off the lights in the bedroom", reply_budget_seconds=30)
+        assert reply.intent.name == "iot_hue_lightoff"
+
+
+async def test_triton_that_is_lost_is_told_and_started_again(bereaved: tuple[subprocess.Popen[str], str]):
+    process, address = bereaved
+    await until_health_is(address, SERVING)
+    lost = tritonserver(process)
+    lost.kill()
+    await until_health_is(address, NOT_SERVING)
+    async with vivavoce.connect(address) as client:
+        with pytest.raises(vivavoce.ServerUnavailable) as refused:
+            await client.ask("turn on the lights")
+        assert refused.value.retryable
+    await until_health_is(address, SERVING)
+    assert tritonserver(process).pid != lost.pid
+    async with vivavoce.connect(address) as client:
+        reply = await client.ask("turn off the lights in the bedroom", reply_budget_seconds=30)
+    assert reply.intent.name == "iot_hue_lightoff"
+
+
+async def test_a_service_that_is_killed_takes_its_triton_with_it(bereaved: tuple[subprocess.Popen[str], str]):
+    process, _ = bereaved
+    children, folder = family(process), run_folder(process)
+    process.kill()
+    await until_gone(children)
+    assert not folder.exists()
 
 
 def test_a_service_whose_models_cannot_be_loaded_says_why(tmp_path: Path):
-    for name in ("intent_slot", "qa"):
-        for model in DEFAULT_MODEL_REPOSITORY.glob(f"{name}*"):
-            (tmp_path / model.name).symlink_to(model)
-    (tmp_path / "asr" / "1").mkdir(parents=True)
-    (tmp_path / "asr" / "1" / "model.py").write_text("raise RuntimeError('this model is broken')")
-    (tmp_path / "asr" / "config.pbtxt").write_text(
-        'backend: "python" input [{name: "A" data_type: TYPE_FP32 dims: [1]}] '
-        'output [{name: "B" data_type: TYPE_FP32 dims: [1]}]'
-    )
+    for name in ("asr", "intent_slot", "qa"):
+        (tmp_path / name / "1").mkdir(parents=True)
+        code = "raise RuntimeError('this model is broken')" if name == "asr" else "class TritonPythonModel: pass"
+        (tmp_path / name / "1" / "model.py").write_text(code)
+        (tmp_path / name / "config.pbtxt").write_text(
+            'backend: "python" input [{name: "A" data_type: TYPE_FP32 dims: [1]}] '
+            'output [{name: "B" data_type: TYPE_FP32 dims: [1]}]'
+        )
     arguments = [sys.executable, *SERVE, "--model-repository", str(tmp_path)]
     done = subprocess.run(arguments, capture_output=True, text=True, timeout=60)
     assert done.returncode == 1

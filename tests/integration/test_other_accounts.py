@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import multiprocessing
 import os
+import re
 import socket
 import stat
 import sys
@@ -22,28 +23,38 @@ if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable, Iterator
 
+    from tests.integration.conftest import Service
+
 NOBODY = 65_534
+EXPOSED = "other accounts on this machine may look into Triton's shared memory"
 WITHOUT_NAMESPACES = str(Path(__file__).parents[1] / "without_namespaces.py")
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can take on another account")
 
 
-@pytest.fixture(scope="module", params=["private memory", "without namespaces"])
-def service(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[subprocess.Popen]:
-    """A service with a Triton of its own, once where Linux gives it no namespaces either."""
-    arguments = [sys.executable, *SERVE, "--max-conversations", "8"]
-    if request.param == "without namespaces":
-        arguments = [sys.executable, WITHOUT_NAMESPACES, *arguments]
+@pytest.fixture(scope="module")
+def without_namespaces(tmp_path_factory: pytest.TempPathFactory) -> Iterator[subprocess.Popen]:
+    """A service with a Triton of its own, to which Linux gives no namespaces."""
+    arguments = [sys.executable, WITHOUT_NAMESPACES, sys.executable, *SERVE, "--max-conversations", "8"]
     log = tmp_path_factory.mktemp("log") / "log"
     with log.open("wb") as file:
         process = start(arguments, file)
     try:
         assert wait_for_address(process), log.read_text()
-        said = "other accounts on this machine may look into Triton's shared memory" in log.read_text()
-        assert said == (request.param == "without namespaces" or not namespaces_are_allowed())
+        assert EXPOSED in log.read_text()
         yield process
     finally:
         stop(process)
+
+
+@pytest.fixture(params=["private memory", "without namespaces"])
+def service(request: pytest.FixtureRequest) -> subprocess.Popen:
+    """The service that all tests share, and one where Linux gives no namespaces either."""
+    if request.param == "without namespaces":
+        return request.getfixturevalue("without_namespaces")
+    shared: Service = request.getfixturevalue("full_service")
+    assert (EXPOSED in shared.log.read_text()) == (not namespaces_are_allowed())
+    return shared.process
 
 
 def _answer(question: Callable[..., object], arguments: tuple[object, ...], answers: multiprocessing.Queue) -> None:
@@ -55,11 +66,12 @@ def _answer(question: Callable[..., object], arguments: tuple[object, ...], answ
 
 def as_nobody(question: Callable[..., object], *arguments: object) -> object:
     """Returns what a function finds out in a process of another account."""
-    context = multiprocessing.get_context("fork")
+    # A fork would run gRPC's handlers, and this process has a server of it.
+    context = multiprocessing.get_context("spawn")
     answers = context.Queue()
     child = context.Process(target=_answer, args=(question, arguments, answers))
     child.start()
-    answer = answers.get(timeout=30)
+    answer = answers.get(timeout=60)
     child.join(30)
     return answer
 
@@ -88,10 +100,14 @@ def test_no_other_account_can_speak_with_triton(service: subprocess.Popen):
     assert as_nobody(_why_not_connected, str(path)) == errno.EACCES
 
 
-def test_triton_listens_on_no_port(service: subprocess.Popen):
+def test_triton_listens_on_no_port_but_one_that_tells_its_metrics(service: subprocess.Popen):
     servers = [tritonserver(service), *tritonserver(service).children(recursive=True)]
     assert len(servers) > 5
-    assert [connection for server in servers for connection in server.net_connections("inet")] == []
+    connections = [connection for server in servers for connection in server.net_connections("inet")]
+    wanted = re.findall(r"--metrics-port=(\d+)", " ".join(servers[0].cmdline()))
+    assert bool(wanted) == ("--metrics-port" in service.args)
+    assert {str(each.laddr.port) for each in connections if each.status == psutil.CONN_LISTEN} == set(wanted)
+    assert {each.laddr.ip for each in connections} <= {"127.0.0.1"}
 
 
 @as_root

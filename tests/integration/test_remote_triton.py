@@ -1,4 +1,4 @@
-"""A Triton that is not there, is not one, or is another one; proxies on the way, and a clock that is off."""
+"""A Triton that is not there, is not one, or is another one, and a clock that is off."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 from pipelines.errors import ModelError
 from pipelines.models.triton import TritonClient, TritonIntents
-from service.processes.child_process import SERVE, listening
+from service.processes.child_process import SERVE
 from tests.fake_triton import FakeTriton, serving
 
 if TYPE_CHECKING:
@@ -62,17 +62,10 @@ def test_a_triton_that_is_not_there_yet_is_waited_for(tmp_path: Path):
                 assert time.monotonic() < ends
                 time.sleep(0.05)
             assert process.poll() is None
-            process.send_signal(signal.SIGTERM)
+            process.send_signal(signal.SIGHUP)
             assert process.wait(30) == 0
         finally:
             process.kill()
-
-
-def test_proxies_of_the_environment_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    for name in ("http_proxy", "https_proxy", "grpc_proxy"):
-        monkeypatch.setenv(name, "http://127.0.0.1:9")
-    with listening([*SERVE, "--max-conversations", "8"], tmp_path / "log"):
-        pass
 
 
 @pytest.mark.parametrize("by_seconds", [-86_400.0, 86_400.0])

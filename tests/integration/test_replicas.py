@@ -208,9 +208,10 @@ class Caller:
     def _samples(self) -> Iterator[np.ndarray]:
         silence = np.zeros(round(RATE_HZ * CHUNK_SECONDS), np.float32)
         for number in range(100):
-            yield from [silence] * round(self._chance.uniform(20, 70))
-            if self._over.is_set():
-                return
+            for _ in range(round(self._chance.uniform(20, 70))):
+                yield silence
+                if self._over.is_set():
+                    return
             utterance = self._next[number % len(self._next)]
             self.said.append(utterance)
             yield from vivavoce.read_audio(utterance.path).chunks(CHUNK_SECONDS)
@@ -244,11 +245,11 @@ async def test_a_rolling_restart_costs_twelve_live_conversations_nothing(fleet: 
     async with contextlib.AsyncExitStack() as stack, asyncio.timeout(300), asyncio.TaskGroup() as talking:
         for caller in callers:
             talking.create_task(caller.converse(await stack.enter_async_context(fleet.connect())))
-        await asyncio.sleep(5)
+        await asyncio.sleep(2)
         for member in fleet.members:
             await member.replace()
             await asyncio.to_thread(fleet.proxy.until, {member.host: True})
-        await asyncio.sleep(5)
+        await asyncio.sleep(2)
         over.set()
     for caller in callers:
         caller.check()

@@ -11,6 +11,7 @@ import soundfile
 
 import vivavoce
 from demo.manifest import FOLDER, utterances
+from tests.fast_service import SPEED
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -19,16 +20,19 @@ if TYPE_CHECKING:
 
 RATE = 16_000
 CHUNK = 800
+PATIENT_SECONDS = 2.0 * SPEED
 QUESTION = "What did the two men do on the Moon?"
 DOCUMENT = (
     "After their landing the two men on the Moon planted a flag, set up scientific instruments, took many photographs "
     "and collected 21.5 kilograms of rock and soil."
 )
+SHORT = f"Two men planted a flag. {DOCUMENT.replace('planted a flag, ', '')}"
+"""Says the answer in a second."""
 
 
 @pytest.fixture
-async def client(server_address: str) -> AsyncIterator[vivavoce.Client]:
-    async with vivavoce.connect(server_address) as connected:
+async def client(fast_address: str) -> AsyncIterator[vivavoce.Client]:
+    async with vivavoce.connect(fast_address) as connected:
         yield connected
 
 
@@ -45,12 +49,14 @@ async def over_the_answer(client: vivavoce.Client, clip: NDArray[np.float32]) ->
         began, at = loop.time(), 0
         while not is_over.is_set():
             at += CHUNK
-            await asyncio.sleep(max(0.0, began + at / RATE - loop.time()))
+            await asyncio.sleep(max(0.0, began + at / RATE / SPEED - loop.time()))
             yield np.asarray(room[at - CHUNK : at], np.float32)
 
     voice = vivavoce.ReplyVoice(vivavoce.AudioFormat(sample_rate_hz=RATE))
     async with asyncio.timeout(40):
-        async for event in client.converse(said(), documents=[DOCUMENT], reply_audio=voice, reply_budget_seconds=2):
+        async for event in client.converse(
+            said(), documents=[DOCUMENT], reply_audio=voice, reply_budget_seconds=PATIENT_SECONDS
+        ):
             came.append(event)
             if isinstance(event, vivavoce.ReplyAudio):
                 begun.set()
@@ -69,12 +75,12 @@ async def test_questions_are_answered_aloud_however_small_the_budget_is(client: 
 
     async def said() -> AsyncIterator[vivavoce.Utterable]:
         for number in range(count):
-            yield vivavoce.TypedTurn(f"{QUESTION} Question {number}")
+            yield vivavoce.TypedTurn(f"Who planted a flag? Question {number}")
             await answered.get()
 
     events = []
     conversation = client.converse(
-        said(), documents=[DOCUMENT], reply_audio=vivavoce.ReplyVoice(), reply_budget_seconds=0.02
+        said(), documents=[SHORT], reply_audio=vivavoce.ReplyVoice(), reply_budget_seconds=0.02
     )
     async with asyncio.timeout(120):
         async for event in conversation:
@@ -91,18 +97,22 @@ async def test_questions_are_answered_aloud_however_small_the_budget_is(client: 
 async def test_a_question_is_answered_aloud_and_the_answer_is_understood(client: vivavoce.Client) -> None:
     museum = next(one for one in utterances() if "museum_family" in one.file)
     recording = vivavoce.read_audio(museum.path)
-    speech = vivavoce.pace(recording.chunks(), recording.sample_rate_hz)
+    speech = vivavoce.pace(recording.chunks(), SPEED * recording.sample_rate_hz)
     voice = vivavoce.ReplyVoice(vivavoce.AudioFormat(sample_rate_hz=RATE))
     events = [
         event
         async for event in client.converse(
-            speech, audio=recording.format, documents=museum.documents(), reply_audio=voice, reply_budget_seconds=2
+            speech,
+            audio=recording.format,
+            documents=museum.documents(),
+            reply_audio=voice,
+            reply_budget_seconds=PATIENT_SECONDS,
         )
     ]
     (reply,) = of(events, vivavoce.Reply)
     assert reply.speech_text == "A family ticket costs eighteen euros."
     pieces = of(events, vivavoce.ReplyAudio)
-    assert 0.1 < pieces[0].first_audio_seconds < 5
+    assert 0.1 < pieces[0].first_audio_seconds < 5 * SPEED
     assert pieces[-1].is_last
     audio = b"".join(piece.audio for piece in pieces)
     chunks = [audio[start : start + 8_000] for start in range(0, len(audio), 8_000)]

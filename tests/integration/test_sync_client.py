@@ -6,18 +6,19 @@ import threading
 
 import vivavoce
 from demo.manifest import FOLDER
+from tests.fast_service import SPEED
 
 RECORDING = FOLDER / "recordings" / "lights.flac"
 
 
-def test_recordings_and_questions_from_several_threads(server_address: str):
+def test_recordings_and_questions_from_several_threads(fast_address: str):
     recording = vivavoce.read_audio(RECORDING.read_bytes())
     told: list[vivavoce.Event] = []
 
-    with vivavoce.sync.connect(server_address) as client:
+    with vivavoce.sync.connect(fast_address) as client:
 
         def speak() -> None:
-            speech = vivavoce.sync.pace(recording.chunks(), recording.sample_rate_hz)
+            speech = vivavoce.sync.pace(recording.chunks(), SPEED * recording.sample_rate_hz)
             told.extend(client.converse(speech, audio=recording.format, reply_budget_seconds=30))
 
         speaker = threading.Thread(target=speak)

@@ -45,7 +45,7 @@ def hesitating() -> npt.NDArray[np.float32]:
     """ "Turn off the lights in …", a second of thinking, "… the bedroom please"."""
     samples = recorded("lights")
     cut = round(1.72 * RATE_HZ)
-    return np.concatenate([samples[:cut], room(1.0), samples[cut:], room(2.5)])
+    return np.concatenate([samples[:cut], room(1.0), samples[cut:], room(1.2)])
 
 
 async def hold(
@@ -101,7 +101,8 @@ async def test_the_silence_rule_takes_the_same_for_two_turns(server_address: str
 
 async def test_a_complete_command_is_over_long_before_the_silence_rule_would_end_it(server_address: str):
     silences = []
-    for name in ("lights", "alarm", "moon_landing", "lights"):
+    # On a machine that does much else a judgement may come too late for any of them.
+    for name in ("lights", "alarm", "moon_landing") * 4:
         events = await hold(server_address, np.concatenate([recorded(name), room(1.0)]), None)
         (ended,) = of(vivavoce.SpeechEnded, events)
         check_pauses(events)

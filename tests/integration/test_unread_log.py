@@ -16,7 +16,7 @@ MALFORMED_CHECKS = 500
 DOCUMENT = "The museum opens at nine."
 
 
-async def test_a_service_answers_and_stops_while_nobody_reads_its_log():
+async def test_a_service_answers_and_stops_while_nobody_reads_its_log(triton_address: str):
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     while True:
@@ -26,7 +26,8 @@ async def test_a_service_answers_and_stops_while_nobody_reads_its_log():
             break
     os.set_blocking(writer, True)
     with os.fdopen(writer, "wb") as log:
-        process = start([sys.executable, *SERVE, "--max-conversations", "8", "--log-level", "DEBUG"], log)
+        serve = [*SERVE, "--triton", triton_address, "--max-conversations", "8", "--log-level", "DEBUG"]
+        process = start([sys.executable, *serve], log)
     try:
         address = await asyncio.to_thread(wait_for_address, process)
         assert address is not None

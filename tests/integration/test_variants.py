@@ -2,43 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 import vivavoce
-from service.processes.child_process import SERVE, listening
-from tests.integration.engine_folders import intents
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 TEXT = "turn on the lights in the kitchen"
 OTHER = {"intent_slot": "other"}
 
 
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    folder = tmp_path_factory.mktemp("variants")
-    engine = intents(folder / "engine", "other")
-    with listening([*SERVE, "--max-conversations", "4", "--variant", f"other={engine}"], folder / "log") as (
-        _,
-        address,
-    ):
-        yield address
-
-
-async def test_a_typed_turn_chooses_its_engine(address: str):
-    async with vivavoce.connect(address) as client:
+async def test_a_typed_turn_chooses_its_engine(server_address: str):
+    async with vivavoce.connect(server_address) as client:
         plain, other = await client.ask(TEXT), await client.ask(TEXT, variants=OTHER)
     assert other.intent.name == f"other.{plain.intent.name}"
     assert set(plain.model_versions) == {"intent_slot"}
     assert set(other.model_versions) == {"intent_slot-other"}
 
 
-async def test_conversations_side_by_side_keep_their_choice(address: str):
+async def test_conversations_side_by_side_keep_their_choice(server_address: str):
     async def said(variants: dict[str, str]) -> list[str]:
-        async with vivavoce.connect(address) as client:
+        async with vivavoce.connect(server_address) as client:
             turns = [vivavoce.TypedTurn(TEXT)] * 3
             events = [event async for event in client.converse(turns, audio=None, variants=variants)]
         return [event.intent.name for event in events if isinstance(event, vivavoce.Reply)]
@@ -55,8 +37,8 @@ async def test_conversations_side_by_side_keep_their_choice(address: str):
         ({"": ""}, r"no variant '' of '' is served"),
     ],
 )
-async def test_what_is_not_served_is_refused(address: str, variants: dict[str, str], message: str):
-    async with vivavoce.connect(address) as client:
+async def test_what_is_not_served_is_refused(server_address: str, variants: dict[str, str], message: str):
+    async with vivavoce.connect(server_address) as client:
         with pytest.raises(vivavoce.InvalidRequest, match=message):
             await client.ask(TEXT, variants=variants)
         with pytest.raises(vivavoce.InvalidRequest, match=message):

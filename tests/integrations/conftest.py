@@ -6,13 +6,33 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.integration.conftest import http_url, server_address, service, triton, triton_address
+from tests.integration.conftest import (
+    full_service,
+    home_assistant,
+    http_url,
+    museum,
+    serve_options,
+    server_address,
+    traces,
+    triton,
+    triton_address,
+)
 from tests.integrations.recordings import write_wav
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["http_url", "server_address", "service", "triton", "triton_address"]
+__all__ = [
+    "full_service",
+    "home_assistant",
+    "http_url",
+    "museum",
+    "serve_options",
+    "server_address",
+    "traces",
+    "triton",
+    "triton_address",
+]
 
 
 @pytest.fixture

@@ -7,8 +7,6 @@ import json
 
 import pytest
 from cyclonedx.output.json import JsonV1Dot6
-from cyclonedx.schema import SchemaVersion
-from cyclonedx.validation.json import JsonStrictValidator
 
 from tools.bill_of_materials import MODELS, bill_of_materials
 
@@ -19,6 +17,10 @@ def written() -> str:
 
 
 def test_it_is_valid(written: str):
+    # Here alone: it brings parsers that take seconds to build, in every process that collects the tests.
+    from cyclonedx.schema import SchemaVersion  # noqa: PLC0415
+    from cyclonedx.validation.json import JsonStrictValidator  # noqa: PLC0415
+
     assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(written) is None
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -23,14 +23,8 @@ PACKAGES = {
 
 def imported(package: str) -> set[str]:
     """Names the top-level packages that the modules of a package import."""
-    names: set[str] = set()
-    for path in PACKAGES[package].rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Import):
-                names |= {alias.name.split(".")[0] for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and node.module:
-                names.add(node.module.split(".")[0])
-    return names
+    texts = (path.read_text(encoding="utf-8") for path in PACKAGES[package].rglob("*.py"))
+    return {name for text in texts for name in re.findall(r"^\s*(?:from|import) (\w+)", text, re.MULTILINE)}
 
 
 def test_there_are_packages_to_look_at():

@@ -1,5 +1,25 @@
 from __future__ import annotations
 
-from tests.integration.conftest import http_url, server_address, service, triton, triton_address
+from tests.integration.conftest import (
+    full_service,
+    home_assistant,
+    http_url,
+    museum,
+    serve_options,
+    server_address,
+    traces,
+    triton,
+    triton_address,
+)
 
-__all__ = ["http_url", "server_address", "service", "triton", "triton_address"]
+__all__ = [
+    "full_service",
+    "home_assistant",
+    "http_url",
+    "museum",
+    "serve_options",
+    "server_address",
+    "traces",
+    "triton",
+    "triton_address",
+]

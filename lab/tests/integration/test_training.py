@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import vivavoce
+from lab.tests.tiny_bert import write_tiny_bert
 from service.processes.child_process import listening
-from tests.tiny_bert import write_tiny_bert
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,6 +12,7 @@ import torch
 from engines.bert.network_files import network_file
 from engines.bert.session import BertSession
 from engines.build.quantize import UNSCALED, quantize
+from lab.tests.tiny_bert import shake, write_tiny_bert
 from modelkit.compress import compress
 from modelkit.errors import EngineError
 from modelkit.export import QA_INPUTS, QA_OUTPUTS, export
@@ -20,7 +21,6 @@ from modelkit.recover import recover
 from modelkit.token_pruning import PrunedSpanNetwork, span_network
 from modelkit.training.saved import load_spans
 from modelkit.triton_models import QA_MODELS
-from tests.tiny_bert import shake, write_tiny_bert
 
 
 def rows(vocabulary: int, count: int) -> list[dict[str, np.ndarray]]:

@@ -10,6 +10,7 @@ from transformers import BertConfig, BertModel
 
 from engines.bert.session import BertSession
 from engines.build.quantize import UNSCALED
+from lab.tests.tiny_bert import shake
 from modelkit.compress import compress
 from modelkit.errors import TrainingError
 from modelkit.export import QA_INPUTS, QA_OUTPUTS, export
@@ -23,7 +24,6 @@ from modelkit.token_pruning import (
     read_all,
     span_network,
 )
-from tests.tiny_bert import shake
 
 KEPT = (96, 72)
 

@@ -12,11 +12,11 @@ import torch
 from transformers import BertConfig, BertModel, MPNetConfig, MPNetModel
 
 from engines.bert.session import BertSession
+from lab.tests.tiny_bert import shake
 from modelkit.errors import TrainingError
 from modelkit.export import QA_INPUTS, QA_OUTPUTS, example, export
 from modelkit.networks import SpanNetwork
 from modelkit.unit_pruning import GROUP, cut_units, hold_cut_units, measure_importance
-from tests.tiny_bert import shake
 
 LAYERS, HEADS, NEURONS = 2, 4, 4 * GROUP
 SIZES: dict[str, Any] = {

@@ -9,6 +9,7 @@ import pytest
 
 from engines.bert.session import BertSession
 from engines.bert.span_decoding import Calibration
+from lab.tests.tiny_bert import write_tiny_bert
 from lab.tests.unit.modelkit.importing.checkpoints import (
     ANSWERS,
     INTENTS,
@@ -27,7 +28,6 @@ from modelkit.importing import refinement
 from modelkit.importing.checkpoint import read_checkpoint
 from modelkit.importing.engine import FORCED, write_engine
 from modelkit.importing.refinement import Refinement, in_8_bits
-from tests.tiny_bert import write_tiny_bert
 
 if TYPE_CHECKING:
     from pathlib import Path

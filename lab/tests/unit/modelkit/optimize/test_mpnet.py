@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 import torch
 
+from lab.tests.tiny_bert import write_tiny_mpnet
 from lab.tests.unit.modelkit.optimize.test_run import Listener
 from modelkit.networks import SpanNetwork, load_encoder
 from modelkit.optimize.options import OptimizeOptions
 from modelkit.optimize.run import optimize
-from tests.tiny_bert import write_tiny_mpnet
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tiny_bert import write_tiny_bert
+from lab.tests.tiny_bert import write_tiny_bert
 
 
 @pytest.fixture(scope="session")

@@ -13,6 +13,7 @@ from tokenizers import Tokenizer
 from engines.bert.network_files import network_file
 from engines.bert.session import BertSession
 from engines.bert.tokenizing import DocumentTokenizer, UtteranceTokenizer
+from lab.tests.tiny_bert import write_tiny_mpnet
 from lab.tests.unit.modelkit.training.small_data import Silent
 from lab.tests.unit.modelkit.training.test_nlu_training import fields, options, understand, write_domain
 from lab.tests.unit.modelkit.training.test_qa_training import train_quickly
@@ -26,7 +27,6 @@ from modelkit.training.options import TrainOptions
 from modelkit.training.qa_task import NetworkSession
 from modelkit.training.saved import load_intents, load_spans
 from modelkit.training.vocabularies import translate, translate_pairs
-from tests.tiny_bert import write_tiny_mpnet
 
 if TYPE_CHECKING:
     from pathlib import Path
