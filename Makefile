@@ -24,7 +24,8 @@ setup: $(READY) ## make .venv with everything installed and built; the others ca
 # The client and the server, both editable.
 PACKAGES := --editable './clients[mic,wyoming]' --editable
 # The laboratory, which a checkout may do without.
-LAB := $(if $(wildcard lab/pyproject.toml),--editable './lab[bench,eval]')
+LAB_EXTRAS := bench,eval
+LAB := $(if $(wildcard lab/pyproject.toml),--editable './lab[$(LAB_EXTRAS)]')
 
 $(READY): pyproject.toml clients/pyproject.toml $(wildcard lab/pyproject.toml) $(CONSTRAINTS) $(wildcard engines/build/moonshine*.py) engines/build/smart_turn.py engines/build/sentence_embedding.py
 	@echo "==> making $(VENV) (about a minute)"
@@ -114,6 +115,7 @@ check: setup-train ## format, lint, imports, types, stubs that agree with protos
 	$(BIN)/buf lint protos
 	$(BIN)/python -m tests.stubs_up_to_date
 	$(BIN)/python -m tools.proto_reference --check
+	$(BIN)/python -m tools.reference --check
 	$(BIN)/python -m tools.docs_style
 	$(BIN)/python -m tools.docstring_style
 
@@ -128,8 +130,9 @@ protos: setup ## generate the stubs of protos/ into the packages that use them
 	$(BIN)/python -m tools.proto_reference
 
 .PHONY: reference
-reference: setup ## write docs/grpc.md from the comments of protos/
+reference: setup ## write docs/grpc.md from the comments of protos/, and the pages of commands and configuration from the code
 	$(BIN)/python -m tools.proto_reference
+	$(BIN)/python -m tools.reference
 
 .PHONY: coverage
 coverage: setup ## measure which lines the unit tests run, each module credited by its own tests
