@@ -8,8 +8,7 @@ import pytest
 import tritonclient.grpc as triton
 from tritonclient.utils import InferenceServerException
 
-from modelkit.nlu import read_utterances
-from tests.integration.bert_models import shared_data, strings, understand
+from tests.integration.bert_models import strings, understand
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -117,15 +116,3 @@ def test_a_text_that_is_not_utf8_fails_alone(client):
     with pytest.raises(InferenceServerException, match="TEXT is not UTF-8"):
         client.infer("intent_slot", [strings("TEXT", [b"\xff\xfe lights"], [1, 1])])
     assert understand(client, "turn on the lights")[0].intent == "iot_hue_lighton"
-
-
-def test_accuracy_on_a_sample_of_the_test_set(client):
-    utterances = read_utterances(shared_data("nlu/home/test.jsonl"))[::10]
-    got = [
-        row
-        for n in range(0, len(utterances), 32)
-        for row in understand(client, *(u.text for u in utterances[n : n + 32]))
-    ]
-    right = sum(u.intent == g.intent for u, g in zip(utterances, got, strict=True))
-    # 90 % over the whole set; a sample of 108 lies within three standard deviations of that.
-    assert right / len(utterances) > 0.81

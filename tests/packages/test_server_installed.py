@@ -53,7 +53,7 @@ def test_the_wheel_holds_the_server_alone_and_contributes_its_commands(tmp_path:
         names = archive.namelist()
         [entries] = [archive.read(name).decode() for name in names if name.endswith("/entry_points.txt")]
     folder = f"vivavoce_server-{project['version']}.dist-info"
-    packages = {"benchmarks", "demo", "engines", "modelkit", "pipelines", "service"}
+    packages = {"engines", "pipelines", "service"}
     assert {name.partition("/")[0] for name in names} == packages | {folder}
     for name, value in project["entry-points"]["vivavoce.commands"].items():
         assert f"{name} = {value}\n" in entries

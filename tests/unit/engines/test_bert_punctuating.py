@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,11 +23,9 @@ from engines.bert.punctuating import (
     write,
 )
 from engines.bert.punctuator import Punctuator, WordTokenizer, load_spellings
-from tests.tiny_bert import write_tiny_bert
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     import numpy.typing as npt
 
@@ -176,8 +175,8 @@ class Marking:
 
 
 @pytest.fixture(scope="module")
-def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> WordTokenizer:
-    return WordTokenizer(write_tiny_bert(tmp_path_factory.mktemp("bert")) / "tokenizer.json")
+def tokenizer() -> WordTokenizer:
+    return WordTokenizer(Path(__file__).parents[3] / "model_repository" / "punctuation" / "1" / "tokenizer.json")
 
 
 def test_every_word_has_tokens_and_a_place(tokenizer: WordTokenizer):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,6 @@ from google.protobuf import text_format
 from tritonclient.grpc import model_config_pb2
 from tritonclient.utils import InferenceServerException, deserialize_bytes_tensor
 
-from modelkit.triton_models import MODEL_REPOSITORY
 from pipelines.errors import ModelError
 from pipelines.models.shipped import EMBEDDING, SHIPPED
 from pipelines.models.triton.client import TritonClient
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
     from tritonclient.grpc import InferInput
+
+
+MODEL_REPOSITORY = Path(__file__).parents[3] / "model_repository"
 
 
 class EmbeddingTriton:
