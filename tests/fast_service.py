@@ -44,14 +44,14 @@ def hasten(times: float) -> None:
 
 def stretch(times: float) -> None:
     """Give models so many times as long."""
-    from pipelines.session import judging  # noqa: PLC0415 - the clock is set before
+    from pipelines.session import pause_judgement  # noqa: PLC0415 - the clock is set before
     from pipelines.turns.state import TurnSettings  # noqa: PLC0415
     from service.api.http.openai.realtime import settings  # noqa: PLC0415
     from service.api.vivavoce import converters  # noqa: PLC0415
     from service.triton import watchdog  # noqa: PLC0415
 
-    judging.MAX_JUDGING_SECONDS *= times
-    judging.MAX_AHEAD_SECONDS *= times
+    pause_judgement.MAX_JUDGING_SECONDS *= times
+    pause_judgement.MAX_AHEAD_SECONDS *= times
     watchdog.PATIENCE_SECONDS *= times
     watchdog.INTERVAL_SECONDS *= times
     converters.DEFAULT_BUDGET_SECONDS *= times

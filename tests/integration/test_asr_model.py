@@ -293,6 +293,7 @@ def test_any_chunks_give_the_same_final_text(
     assert jiwer.wer("ever tried ever failed no matter try again fail again fail better", words(expected)) == 0
 
 
+@pytest.mark.alone
 def test_partial_results_come_every_500_ms(client: Client, beckett: np.ndarray) -> None:
     answers = client.say(beckett[: 4 * SAMPLE_RATE], chunks(1_600, 1_600), pace_seconds=0.1)
     for sent, answer in zip(range(1_600, 65_000, 1_600), answers, strict=True):
