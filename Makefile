@@ -108,7 +108,7 @@ test-integrations: setup ## other people's clients, each in an environment of it
 check: setup-train ## format, lint, imports, types, stubs that agree with protos/, and the style of the docs
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/ruff check --preview --select PLC2701 clients demo engines lab service # imports of private modules
+	$(BIN)/ruff check --preview --select PLC2701 clients demo engines lab/benchmarks lab/modelkit service # imports of private modules
 	$(BIN)/lint-imports
 	$(BIN)/mypy
 	$(BIN)/mypy --python-version 3.10 --package vivavoce

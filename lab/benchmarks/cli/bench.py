@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
-from benchmarks.cli._dialogs import dialogs
-from benchmarks.cli._doors import doors
-from benchmarks.cli._sla import sla
-from benchmarks.cli._triton import triton
-from benchmarks.cli._turns import turns
+from benchmarks.cli.bench_dialogs import dialogs
+from benchmarks.cli.bench_doors import doors
+from benchmarks.cli.bench_sla import sla
+from benchmarks.cli.bench_triton import triton
+from benchmarks.cli.bench_turns import turns
 
 
 @click.group()

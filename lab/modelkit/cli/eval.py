@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from modelkit.cli._evaluating import Judging, judge, judging_options
+from modelkit.cli.evaluating import Judging, judge, judging_options
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from modelkit.cli._quiet import libraries_quiet
+from modelkit.cli.quiet import libraries_quiet
 from vivavoce.cli.extras import extra
 from vivavoce.cli.options import json_option
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import soundfile
 
-from benchmarks.cli._sla import _write_csv
+from benchmarks.cli.bench_sla import _write_csv
 from benchmarks.sla import caller as caller_module
 from benchmarks.sla import load as load_module
 from benchmarks.sla import pace as pace_module
