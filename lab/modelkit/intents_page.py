@@ -26,7 +26,7 @@ _HEAD = f"""\
 # Intents and slots
 
 These are the intents and slots of the shipped engine. `vivavoce intents` prints the same list, `--json` for programs,
-and `--engine DIR` lists those of [an engine of your own](models.md#train-your-own).
+and `--engine DIR` lists those of [an engine of your own](../lab/docs/training.md).
 
 An utterance that fits no intent gets the intent `none`. The value of a slot is what was said; an engine that was
 trained with closed lists of values gives one of these.
