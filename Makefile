@@ -10,6 +10,9 @@ BIN := $(VENV)/bin
 export PYTHONDONTWRITEBYTECODE :=
 # ONNX Runtime sends telemetry to its vendor unless it is told not to.
 export ORT_DISABLE_TELEMETRY := 1
+# How often a test that fails is run once more: a machine that others use too may be late.
+RERUNS ?= 0
+PYTEST := $(BIN)/python -m pytest --strict-skips --reruns $(RERUNS)
 READY := $(VENV)/.ready
 READY_TO_TRAIN := $(VENV)/.ready-to-train
 CONSTRAINTS := constraints.txt
@@ -59,10 +62,10 @@ demo: setup ## the main job, from nothing, on recordings that come with the proj
 
 .PHONY: test
 test: setup ## run the product's suite, from nothing
-	$(BIN)/python -m pytest tests/unit --strict-skips --numprocesses logical --maxprocesses 4 --dist worksteal
-	$(BIN)/python -m pytest tests/integration $(addprefix --ignore=,$(SYSTEM_TESTS)) --strict-skips -m "not alone" \
+	$(PYTEST) tests/unit --numprocesses logical --maxprocesses 4 --dist worksteal
+	$(PYTEST) tests/integration $(addprefix --ignore=,$(SYSTEM_TESTS)) -m "not alone" \
 		--numprocesses 2 --dist loadfile --max-services 35 --max-tritons 16
-	$(BIN)/python -m pytest tests/integration --strict-skips -m alone --max-services 3 --max-tritons 1
+	$(PYTEST) tests/integration -m alone --max-services 3 --max-tritons 1
 
 # The first ones run in `make test-system` alone; the others skip themselves in `make test` without the system's packages.
 SYSTEM_TESTS := $(addprefix tests/integration/test_,virtual_microphone.py nginx.py page.py) \
@@ -70,7 +73,7 @@ SYSTEM_TESTS := $(addprefix tests/integration/test_,virtual_microphone.py nginx.
 
 .PHONY: test-system
 test-system: setup ## what needs a sound server, nginx, Redis and Chromium of the system
-	$(BIN)/python -m pytest $(SYSTEM_TESTS) --strict-skips
+	$(PYTEST) $(SYSTEM_TESTS)
 
 .PHONY: quick
 quick: setup ## lint what changed since CHANGED_SINCE (default: the last commit) and run the unit tests that import it
@@ -78,12 +81,12 @@ quick: setup ## lint what changed since CHANGED_SINCE (default: the last commit)
 
 .PHONY: test-lab
 test-lab: setup-train ## the laboratory's suite: training, importing, judging, measuring (PyTorch)
-	$(BIN)/python -m pytest lab/tests/unit --strict-skips --numprocesses logical --maxprocesses 4 --dist worksteal
-	$(BIN)/python -m pytest lab/tests/integration --strict-skips --numprocesses 2 --dist loadfile
+	$(PYTEST) lab/tests/unit --numprocesses logical --maxprocesses 4 --dist worksteal
+	$(PYTEST) lab/tests/integration --numprocesses 2 --dist loadfile
 
 .PHONY: test-robustness
 test-robustness: setup ## what hangs, is killed or attacks, against the service
-	$(BIN)/python -m pytest tests/robustness --strict-skips
+	$(PYTEST) tests/robustness
 
 .PHONY: test-all
 test-all: test check docs test-lab test-robustness test-packages test-system ## all that .ci/run runs, but other people's clients
@@ -97,7 +100,7 @@ faults: setup ## rounds of every fault while callers talk (about 5 minutes a rou
 
 .PHONY: test-packages
 test-packages: setup ## both distributions, installed into environments of their own
-	$(BIN)/python -m pytest tests/packages --strict-skips
+	$(PYTEST) tests/packages
 
 .PHONY: test-integrations
 test-integrations: setup ## other people's clients, each in an environment of its own, against the service
