@@ -12,7 +12,7 @@ export PYTHONDONTWRITEBYTECODE :=
 export ORT_DISABLE_TELEMETRY := 1
 # How often a test that fails is run once more: a machine that others use too may be late.
 RERUNS ?= 0
-PYTEST := $(BIN)/python -m pytest --strict-skips --reruns $(RERUNS)
+PYTEST := $(BIN)/python -m pytest --strict-skips -raR --reruns $(RERUNS)
 READY := $(VENV)/.ready
 READY_TO_TRAIN := $(VENV)/.ready-to-train
 CONSTRAINTS := constraints.txt
