@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from demo.manifest import Utterance
 
 TRITON = "tritonserver"
+NOT_READY = "NOT_READY"
 SIGNALS = {"kill": signal.SIGKILL, "stop": signal.SIGSTOP}
 MAX_SECONDS = 90.0
 _BUDGET_SECONDS = 1.0
@@ -63,7 +64,7 @@ async def say(
         utterance: what is said.
         victim: the process; None: all are left alone.
         how: the name of the signal.
-        at: when it comes, as a share of the utterance.
+        at: when it comes, as a share of the utterance; not at all if the caller is refused.
     """
     recording = vivavoce.read_audio(utterance.path)
     heard, ended_at = Heard(), time.monotonic() + recording.duration_seconds
@@ -90,9 +91,22 @@ async def say(
                     case vivavoce.Notice(code=code):
                         heard.notices += (code.value,)
     except (vivavoce.VivavoceError, TimeoutError) as error:
-        heard.error = type(error).__name__
+        heard.error = getattr(error, "reason", "") or type(error).__name__
     finally:
-        await disturbing
+        if heard.error == NOT_READY:
+            disturbing.cancel()
+        await asyncio.wait([disturbing])
+    return heard
+
+
+async def say_when_let_in(
+    client: vivavoce.Client, utterance: Utterance, victim: psutil.Process | None, how: str, at: float
+) -> Heard:
+    """Says an utterance, anew where it was refused at the door: the end of a model may be noticed only then."""
+    heard = await say(client, utterance, victim, how, at)
+    while heard.error == NOT_READY:
+        await until_it_answers(client)
+        heard = await say(client, utterance, victim, how, at)
     return heard
 
 

@@ -10,7 +10,7 @@ import vivavoce
 from demo.manifest import utterances
 from service.processes.child_process import SERVE, listening
 from tests.integration.triton_processes import tritonserver
-from tests.robustness.kills import TRITON, process_of, say, until_it_answers
+from tests.robustness.kills import TRITON, process_of, say_when_let_in, until_it_answers
 
 if TYPE_CHECKING:
     import subprocess
@@ -45,20 +45,20 @@ async def test_an_utterance_is_heard_and_answered_whole(
     async with vivavoce.connect(address) as client:
         await until_it_answers(client)
         server = tritonserver(process)
-        reference = await say(client, utterance, None, how, at)
+        reference = await say_when_let_in(client, utterance, None, how, at)
         assert reference.statuses == ("COMPLETE",)
         victim = process_of(process.pid, whose)
-        heard = await say(client, utterance, victim, how, at)
+        heard = await say_when_let_in(client, utterance, victim, how, at)
         assert heard.is_whole(reference), heard
         assert heard.late_seconds is not None
         assert heard.late_seconds < PATIENCE_SECONDS
         await until_it_answers(client)
         assert not victim.is_running() or victim.status() == "zombie"
         assert (tritonserver(process).pid == server.pid) is keeps_triton
-        again = await say(client, utterance, None, how, at)
+        again = await say_when_let_in(client, utterance, None, how, at)
         assert again.is_whole(reference), again
         if again.notices:
             # All words were recognized before the process ended, so that the model was missed by this utterance alone.
-            again = await say(client, utterance, None, how, at)
+            again = await say_when_let_in(client, utterance, None, how, at)
             assert again.is_whole(reference), again
         assert again.notices == ()
