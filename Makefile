@@ -64,8 +64,8 @@ demo: setup ## the main job, from nothing, on recordings that come with the proj
 test: setup ## run the product's suite, from nothing
 	$(PYTEST) tests/unit --numprocesses logical --maxprocesses 4 --dist worksteal
 	$(PYTEST) tests/integration $(addprefix --ignore=,$(SYSTEM_TESTS)) -m "not alone" \
-		--numprocesses 2 --dist loadfile --max-services 35 --max-tritons 16
-	$(PYTEST) tests/integration -m alone --max-services 3 --max-tritons 1
+		--numprocesses 2 --dist loadfile --max-services 44 --max-tritons 20
+	$(PYTEST) tests/integration -m alone --max-services 6 --max-tritons 3
 
 # The first ones run in `make test-system` alone; the others skip themselves in `make test` without the system's packages.
 SYSTEM_TESTS := $(addprefix tests/integration/test_,virtual_microphone.py nginx.py page.py) \
