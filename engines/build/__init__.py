@@ -1,0 +1,1 @@
+"""Builders of the engine files that `make setup` and the container image make."""
