@@ -85,10 +85,14 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if hasattr(session.config, "workeroutput"):
         session.config.workeroutput["starts"] = (starts.services, starts.tritons)
         return
-    for name in ("services", "tritons"):
-        bound = session.config.getoption(f"--max-{name}")
-        if bound is not None and getattr(starts, name) > bound:
-            session.exitstatus = 1
+    if _is_over(session.config, starts):
+        session.exitstatus = 1
+
+
+def _is_over(config: pytest.Config, starts: Starts) -> bool:
+    counts = {"--max-services": starts.services, "--max-tritons": starts.tritons}
+    bounds = {name: config.getoption(name) for name in counts}
+    return any(bound is not None and counts[name] > bound for name, bound in bounds.items())
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
@@ -96,11 +100,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     if starts is None:
         return
     bounds = [config.getoption(f"--max-{name}") for name in ("services", "tritons")]
-    counts = (starts.services, starts.tritons)
-    is_over = any(bound is not None and count > bound for count, bound in zip(counts, bounds, strict=True))
+    is_over = _is_over(config, starts)
     at_most = "any number" if None in bounds else f"{bounds[0]} and {bounds[1]}"
     terminalreporter.write_line(
-        f"the tests started {counts[0]} services and {counts[1]} Tritons; they may start {at_most}"
+        f"the tests started {starts.services} services and {starts.tritons} Tritons; they may start {at_most}"
         + (": share one, or raise the bound" if is_over else ""),
         red=is_over,
     )

@@ -17,11 +17,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-from engines.gpu.device import NETWORK
 from engines.build.moonshine_decoder import build_decoder, build_draft_decoder
 from engines.build.moonshine_encoder import build_encoder, build_front_end
 from engines.build.moonshine_network import write_network
 from engines.build.moonshine_weights import OrtWeights, WeightsError
+from engines.gpu.device import NETWORK
 
 PACKAGE = "moonshine_voice"
 ASSETS = Path("assets", "tiny-en")

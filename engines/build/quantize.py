@@ -73,8 +73,8 @@ class Scheme:
     """Settings of quantization; the defaults are those of shipped networks.
 
     Attributes:
-        signed_weights: give weights a sign, as :mod:`engines.build.signed_weights` does: on AVX2 without VNNI, onnxruntime's
-            kernels for unsigned weights take a third longer.
+        signed_weights: give weights a sign, as :mod:`engines.build.signed_weights` does: on AVX2 without VNNI,
+            onnxruntime's kernels for unsigned weights take a third longer.
         scale_channels: scale channels that stand out down before.
         measure: chooses the ranges of the activations; None leaves them to be found in every batch anew.
     """

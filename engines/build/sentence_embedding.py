@@ -28,10 +28,10 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 from tokenizers import Tokenizer
 
-from engines.embed.embedder import MAX_TOKENS, NETWORK, OUTPUT, TOKENIZER
 from engines.build.files import whole_directory, write_whole
 from engines.build.quantize import Feeds, Range, Scheme, measure_ranges, quantize
 from engines.build.wheels import WheelError, download
+from engines.embed.embedder import MAX_TOKENS, NETWORK, OUTPUT, TOKENIZER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,9 +16,9 @@ from safetensors.torch import save
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import BertConfig, BertModel
 
-from engines.embed.embedder import Embedder
 from engines.build import sentence_embedding
 from engines.build.wheels import WheelError
+from engines.embed.embedder import Embedder
 
 if TYPE_CHECKING:
     from pathlib import Path
