@@ -65,7 +65,16 @@ _LOOP_PASSES = 3
 
 
 class MoonshineRecognizer:
-    """Recognizer of English (``engines.asr.serving.recognizer.Recognizer``)."""
+    """Recognizer of English (``engines.asr.serving.recognizer.Recognizer``).
+
+    Attributes:
+        max_seconds: With a second of margin, what the graphs have positions for
+            (``engines.build.moonshine_graph.MAX_POSITIONS``).
+        is_streaming: False: every text is decoded anew.
+    """
+
+    max_seconds = 48.0
+    is_streaming = False
 
     def __init__(
         self, folder: Path, threads: int = 1, *, speculative: bool = True, networks: Networks | None = None
@@ -103,8 +112,12 @@ class MoonshineRecognizer:
         """Return the bias of ``hints``, built in a thread and cached."""
         return self._biases.get(hints)
 
-    def transcribe(self, utterances: Sequence[Utterance]) -> list[list[int]]:
-        """Return the tokens of each utterance, from all its audio.
+    def covered_samples(self, samples: int) -> int:
+        """Return ``samples``: every text covers all audio."""
+        return samples
+
+    def transcribe(self, utterances: Sequence[Utterance], *, thorough: bool = True) -> list[list[int]]:  # noqa: ARG002
+        """Return the tokens of each utterance, from all its audio, ``thorough`` or not.
 
         The hypothesis and the features that an utterance brings along make it faster and change nothing else.
         """

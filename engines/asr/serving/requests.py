@@ -15,10 +15,6 @@ if TYPE_CHECKING:
     from engines.asr.serving.utterance import ScoredText
 
 
-LONGEST_UTTERANCE_SECONDS = 48.0
-"""With the margin, what the graphs have positions for (``engines.build.moonshine_graph.MAX_POSITIONS``)."""
-
-
 @dataclass(frozen=True, slots=True)
 class AsrSettings:
     """Settings of sequences.
@@ -26,7 +22,7 @@ class AsrSettings:
     Attributes:
         partial_interval_seconds: New audio after which a sequence is decoded without being asked to, while there is
             time enough; see :mod:`engines.asr.serving.partial_scheduling`.
-        max_utterance_seconds: The longest utterance, at most ``LONGEST_UTTERANCE_SECONDS``; a margin of one second is
+        max_utterance_seconds: The longest utterance, at most what the recognizer takes; a margin of one second is
             added before audio is refused.
         idle_timeout_seconds: A sequence of which nothing was heard for so long is forgotten.
         workers: Threads that have requests answered at a time.
@@ -42,11 +38,6 @@ class AsrSettings:
             value = getattr(self, name)
             if not (math.isfinite(value) and value > 0):
                 raise ValueError(f"{name} must be a positive number of seconds, not {value}.")
-        if self.max_utterance_seconds > LONGEST_UTTERANCE_SECONDS:
-            raise ValueError(
-                f"max_utterance_seconds must be at most {LONGEST_UTTERANCE_SECONDS:g}, not "
-                f"{self.max_utterance_seconds:g}: the model hears no more at a time."
-            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,7 @@ class Utterance:
         tokens: Hypothesis over the first ``decoded_samples`` samples; the draft of the next.
         transcript: Its text.
         decoded_samples: Samples that were decoded last time; 0 when nothing has been.
+        committed_samples: Samples that a streaming recognizer has taken into ``state``.
         decoded_at_seconds: The clock when they were, or when the utterance began.
         approximate: Whether they were decoded in a way that does for a text which may still change.
         alternatives: What they may be, the best first, where that was looked for.
@@ -58,6 +59,7 @@ class Utterance:
     tokens: list[int] = field(default_factory=list)
     transcript: str = ""
     decoded_samples: int = 0
+    committed_samples: int = 0
     decoded_at_seconds: float = 0.0
     approximate: bool = False
     alternatives: tuple[ScoredText, ...] = ()

@@ -31,7 +31,22 @@ def _pairs(context: click.Context, parameter: click.Parameter, values: Sequence[
     return pairs
 
 
-@click.command("import")
+class _Import(click.Group):
+    """Group whose command ``bert`` is meant where none is named."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put the name of the command before arguments that begin with none."""
+        if not args or args[0] not in {*self.commands, *self.get_help_option_names(ctx)}:
+            args.insert(0, "bert")
+        return super().parse_args(ctx, args)
+
+
+@click.group("import", cls=_Import)
+def import_() -> None:
+    """Make engines of networks that were trained elsewhere; `vivavoce serve --engine` loads them."""
+
+
+@import_.command("bert")
 @click.argument("sources", nargs=-1, required=True, type=_PATH)
 @click.option("--out", required=True, metavar="DIR", type=_PATH, help="The engine directory to write.")
 @click.option("--task", type=click.Choice(["qa", "nlu"]), help="Answers or intents.  [default: told by the network]")
@@ -63,7 +78,7 @@ def _pairs(context: click.Context, parameter: click.Parameter, values: Sequence[
     help="What it calls start_logits and end_logits, or intent_logits and tag_logits. May be repeated.",
 )
 @json_option
-def import_(
+def bert(
     *,
     sources: tuple[Path, ...],
     out: Path,
@@ -78,7 +93,7 @@ def import_(
     outputs: Mapping[str, str],
     as_json: bool,
 ) -> None:
-    """Make an engine of a network that was trained elsewhere; `vivavoce serve --engine` loads it.
+    """Make an engine of a network for intents or answers. The word bert may be left out.
 
     SOURCES is a Hugging Face directory with a head for answers, two with a sequence and a token classifier, an ONNX
     file with its tokenizer beside it, or a .nemo archive.

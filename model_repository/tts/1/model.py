@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import triton_python_backend_utils as pb_utils
 
-from engines.asr.moonshine.memory import release_free_memory
+from engines.asr.serving.memory import release_free_memory
 from engines.bert import serving
 from engines.tts.synthesizer import BadPartsError, Part, check_parts, speak
 from engines.tts.voice import VOICE, Voice
