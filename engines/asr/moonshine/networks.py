@@ -10,7 +10,8 @@ import numpy as np
 from engines.asr.moonshine import decoder
 from engines.asr.moonshine.decoder import BeamBatch, DecoderBatch
 from engines.asr.moonshine.drafting import MAX_ROWS, Drafter, drafting_pays
-from engines.asr.moonshine.encoder import Encoder, frames_of, load_session
+from engines.asr.moonshine.encoder import Encoder, frames_of
+from engines.asr.session import load_session
 from engines.asr.serving.batching import group_by_length
 from engines.asr.serving.utterance import SAMPLE_RATE, Utterance
 

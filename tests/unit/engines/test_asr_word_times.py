@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engines.asr.moonshine.tokenizer import TokenizedWord
+from engines.asr.tokenizer import TokenizedWord
 from engines.asr.moonshine.word_times import time_words
 from engines.asr.serving.recognizer import TimedWord
 
