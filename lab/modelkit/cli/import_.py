@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
+from modelkit.cli.import_whisper import whisper
 from modelkit.cli.quiet import libraries_quiet
 from vivavoce.cli.extras import extra
 from vivavoce.cli.options import json_option
@@ -118,6 +119,9 @@ def bert(
     except ModelkitError as error:
         raise click.ClickException(str(error)) from error
     _report(card, out, as_json=as_json)
+
+
+import_.add_command(whisper)
 
 
 def _report(card: Mapping[str, object], out: Path, *, as_json: bool) -> None:
