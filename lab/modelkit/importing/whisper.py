@@ -100,8 +100,8 @@ def _checked(files: Path, precision: str, language: str) -> WhisperRecognizer:
         recognizer.transcribe([utterance])
     except (ImportError, OSError, ValueError, RuntimeError) as error:
         raise CheckpointError(str(error)) from error
-    if not recognizer.translates and language != recognizer.languages[0]:
-        raise CheckpointError(f"the model recognizes English alone: import it with --language {recognizer.languages[0]}")
+    if not recognizer.translates and language not in recognizer.languages:
+        raise CheckpointError("the model recognizes English alone: import it with --language en")
     return recognizer
 
 

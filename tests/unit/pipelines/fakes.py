@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pipelines.errors import ModelError
+from pipelines.models.languages import ENGLISH, Languages
 from pipelines.models.ports import (
     NO_OPTIONS,
     Alternative,
@@ -45,6 +46,7 @@ class FakeModels:
         judging_seconds: how long judging a pause takes.
         judgements: probabilities that the turn is over, one a pause that is judged; the last lasts for ever.
         judged: samples and text of every pause that was judged.
+        languages: that recognition serves, of every variant.
     """
 
     recognition_seconds: float = 0.05
@@ -63,6 +65,7 @@ class FakeModels:
     judged: list[tuple[int, str]] = field(default_factory=list)
     turns_begun: int = 0
     turns_released: int = 0
+    languages: Languages = ENGLISH
 
     @property
     def recognizer(self) -> FakeModels:

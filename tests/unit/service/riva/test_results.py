@@ -7,15 +7,20 @@ import pytest
 
 from pipelines.messages import Transcript
 from pipelines.models.ports import Alternative, TimedWord
+from service.admission.admission import Admission
 from service.api.riva.asr.results import ResultWriter
 from service.api.riva.asr.settings import to_settings
 from service.api.riva.asr.voice import ObservedVoice
-from tests.unit.pipelines.fakes import ScriptedVoice
+from service.sessions.host import SessionHost
+from tests.unit.pipelines.fakes import FakeModels, ScriptedVoice
+from tests.unit.service.harness import FakeVoice
 from tests.unit.service.riva.calls import recognition
+
+HOST = SessionHost(FakeModels(), FakeVoice(), Admission(1))
 
 
 def writer(**fields: object) -> ResultWriter:
-    settings = to_settings(recognition(**fields), "config", interim_results=True)
+    settings = to_settings(recognition(**fields), "config", HOST, interim_results=True)
     return ResultWriter(settings, ObservedVoice(ScriptedVoice((1.0, 0.0))), channel=1)
 
 
