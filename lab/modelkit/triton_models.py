@@ -1,7 +1,7 @@
 """Engine directories: what training, importing and optimizing write, and what ``vivavoce serve --engine`` loads.
 
 An engine directory holds ``card.json`` and ``triton/``, the Triton models to serve: for intents ``intent_slot`` with
-its three steps, for answers ``qa`` with its three, for punctuation ``punctuation`` alone, for recognition ``asr``. Their ``config.pbtxt`` and
+its three steps, for answers ``qa`` with its three, for punctuation ``punctuation`` alone. Their ``config.pbtxt`` and
 ``model.py`` are those of the shipped repository: they hold nothing of a single network, which is told by the files in
 the versions' folders.
 """
@@ -15,7 +15,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engines.asr.recognizers import CARD as RECOGNIZER_CARD
+from engines.asr.moonshine.loading import FOLDER
+from engines.asr.recognizers import CARD
 from engines.bert.decoder_files import INTENT_KINDS, UTTERANCE_KINDS
 from engines.bert.tokenizing import SETTINGS
 from engines.build.files import whole_directory, write_whole
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 MODEL_REPOSITORY = Path(__file__).resolve().parents[2] / "model_repository"
 """The shipped Triton models."""
-ASR_MODELS = ("asr",)
 NLU_MODELS = ("intent_slot", "intent_slot_tokenize", "intent_slot_bert", "intent_slot_decode")
 """The ensemble and its steps, in the order in which they work."""
 PUNCTUATION_MODELS = ("punctuation",)
@@ -136,24 +136,23 @@ def write_asr(
 
     Args:
         directory: need not exist.
-        files: a folder of what the recognizer reads, which is copied.
-        recognizer: its own card, which names the kind; see :mod:`engines.asr.recognizers`.
+        files: a folder with the files of the recognizer.
+        recognizer: its kind, and what that kind wants to know (:mod:`engines.asr.recognizers`).
         card: what the network is; today's date is put before it, unless it has one.
-        settings: what to write in place of texts of the shipped ``config.pbtxt``.
+        settings: parts of the shipped ``config.pbtxt``, each of which stands there once, and what stands in their place.
     """
-    (model,) = ASR_MODELS
     with whole_directory(directory / "triton") as target:
-        version = target / model / VERSION
-        shutil.copytree(files, version)
-        shutil.copy(MODEL_REPOSITORY / model / VERSION / "model.py", version)
-        config = (MODEL_REPOSITORY / model / "config.pbtxt").read_text(encoding="utf-8")
-        for shipped, own in settings.items():
-            if config.count(shipped) != 1:
-                raise EngineError(f"the shipped configuration of {model} has no {shipped}: use one version of all")
-            config = config.replace(shipped, own)
-        (target / model / "config.pbtxt").write_text(config, encoding="utf-8")
-        (version / RECOGNIZER_CARD).write_text(_json(recognizer), encoding="utf-8")
-        (version / "card.json").write_text(_json(dated(card)), encoding="utf-8")
+        model = target / "asr"
+        shutil.copytree(MODEL_REPOSITORY / "asr", model, ignore=shutil.ignore_patterns(FOLDER, "__pycache__"))
+        text = (model / "config.pbtxt").read_text(encoding="utf-8")
+        for old, new in settings.items():
+            if text.count(old) != 1:
+                raise EngineError(f"{MODEL_REPOSITORY / 'asr'} has no {old!r} to be set: use the checkout as it is")
+            text = text.replace(old, new)
+        (model / "config.pbtxt").write_text(text, encoding="utf-8")
+        shutil.copytree(files, model / VERSION, dirs_exist_ok=True)
+        (model / VERSION / CARD).write_text(_json(recognizer), encoding="utf-8")
+        (model / VERSION / "card.json").write_text(_json(dated(card)), encoding="utf-8")
     write_whole(directory / "card.json", _json(dated(card)))
 
 

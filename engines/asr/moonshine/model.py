@@ -28,7 +28,7 @@ from engines.asr.moonshine.repetition import (
     without_loops,
     without_unsaid_figures,
 )
-from engines.asr.moonshine.tokenizer import END_TOKEN, START_TOKEN, load_tokenizer
+from engines.asr.moonshine.vocabulary import END_TOKEN, START_TOKEN, load_tokenizer
 from engines.asr.moonshine.word_times import time_words, with_tidy_marks
 from engines.asr.search.alternatives import rank_texts
 from engines.asr.search.beams import search
@@ -45,10 +45,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from engines.asr.moonshine.networks import Networks
-    from engines.asr.moonshine.tokenizer import TokenizedWord
     from engines.asr.search.hints import PhraseBias
     from engines.asr.serving.recognizer import Alternative, Hint, TimedWord
     from engines.asr.serving.utterance import ScoredText, Utterance
+    from engines.asr.tokenizer import TokenizedWord
 
 _T = TypeVar("_T")
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
+from modelkit.cli.import_asr import import_asr_command
 from modelkit.cli.import_whisper import whisper
 from modelkit.cli.quiet import libraries_quiet
 from vivavoce.cli.extras import extra
@@ -45,6 +46,9 @@ class _Import(click.Group):
 @click.group("import", cls=_Import)
 def import_() -> None:
     """Make engines of networks that were trained elsewhere; `vivavoce serve --engine` loads them."""
+
+
+import_.add_command(import_asr_command)
 
 
 @import_.command("bert")

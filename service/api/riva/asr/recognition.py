@@ -91,9 +91,7 @@ class SpeechServicer:
             every = ("", *self._host.engines.variants(ASR))
             return pb.RivaSpeechRecognitionConfigResponse(
                 model_config=[
-                    _model_config(
-                        variant or MODEL, self._host.languages({ASR: variant}), use, streaming=use == "online"
-                    )
+                    _model_config(variant or MODEL, self._host.languages({ASR: variant}), use)
                     for variant in (every if not request.model_name else (chosen,))
                     for use in ("online", "offline")
                 ]
