@@ -10,6 +10,8 @@ import numpy as np
 from engines.asr.serving.recognizer import Alternative
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from engines.asr.fastconformer.transducer import Hypothesis

@@ -14,6 +14,7 @@ from engines.asr.serving.utterance import SAMPLE_RATE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from engines.asr.serving.utterance import Utterance
 
