@@ -169,7 +169,9 @@ class FakeSequence:
         timing = INSTANT if new else Timing(0.003, 0.0)
         count = self.options.alternatives
         alternatives = tuple(Alternative(f"{words} or {n}" if n else words, 0.5**n / 2) for n in range(count))
-        return Hypothesis(words, self.decoded, end, timing, alternatives, is_settled=decode or end)
+        language = self.options.language or self.models.languages.default
+        settled = decode or end
+        return Hypothesis(words, self.decoded, end, timing, alternatives, is_settled=settled, language=language)
 
 
 class ScriptedVoice:
