@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 import click
 
 from modelkit.cli.import_asr import import_asr_command
+from modelkit.cli.import_voice import voice
 from modelkit.cli.import_whisper import whisper
 from modelkit.cli.quiet import libraries_quiet
 from vivavoce.cli.extras import extra
@@ -126,6 +127,7 @@ def bert(
 
 
 import_.add_command(whisper)
+import_.add_command(voice)
 
 
 def _report(card: Mapping[str, object], out: Path, *, as_json: bool) -> None:
