@@ -22,6 +22,7 @@ CARD = "recognizer.json"
 _KINDS = {
     "moonshine": "engines.asr.moonshine.loading",
     "fastconformer": "engines.asr.fastconformer.loading",
+    "whisper": "engines.asr.whisper.loading",
 }
 """Module of each kind, with a function ``load`` of :func:`load_recognizer`'s arguments and the card."""
 

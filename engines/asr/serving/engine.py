@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from engines.asr.errors import AsrError
 from engines.asr.serving.partial_scheduling import PartialTexts, Wish, core_wait_seconds
 from engines.asr.serving.recognizer import HINTS_SECONDS, check_alternatives
-from engines.asr.serving.requests import AsrRequest, AsrResult, AsrSettings
+from engines.asr.serving.requests import AUTO, AsrRequest, AsrResult, AsrSettings, check_language
 from engines.asr.serving.sequences import SequenceStore
 from engines.asr.serving.utterance import SAMPLE_RATE, Utterance
 
@@ -60,6 +60,7 @@ class _Job:
             compute_ms,
             utterance.alternatives,
             words,
+            utterance.spoken_language,
         )
 
 
@@ -93,6 +94,7 @@ class AsrEngine:
         # Of the sequences, and of what is counted. Each utterance belongs to the one worker that answers for it.
         self._lock = threading.Lock()
         self._recognizer = recognizer
+        self._settings = settings
         self._clock = clock
         self._sequences = SequenceStore(
             round((settings.max_utterance_seconds + _LIMIT_MARGIN_SECONDS) * SAMPLE_RATE),
@@ -177,10 +179,14 @@ class AsrEngine:
         if request.refusal:
             raise request.refusal
         check_alternatives(request.alternatives)
+        check_language(request, self._settings)
         utterance = self._sequences.start(request.sequence_id)
         utterance.hints_due_seconds = hints_due
         utterance.wanted = request.alternatives
         utterance.timed = request.word_times
+        utterance.language, utterance.translate = request.language, request.translate
+        own = request.language or self._settings.languages[0]
+        utterance.spoken_language = "" if own == AUTO else own
         utterance.bias = self._recognizer.bias(request.hints) if request.hints else None
         return utterance
 

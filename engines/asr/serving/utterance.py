@@ -41,6 +41,9 @@ class Utterance:
         hints_due_seconds: The clock from which on a final text does without what is not ready.
         wanted: How many alternatives are wanted.
         timed: Whether it is wanted when its words were said.
+        language: Code of the language to recognize; "": the recognizer's own.
+        translate: Whether a translation into English is wanted in place of the words.
+        spoken_language: Code of the language that is spoken, where the recognizer tells it; "" otherwise.
         tokens: Hypothesis over the first ``decoded_samples`` samples; the draft of the next.
         transcript: Its text.
         decoded_samples: Samples that were decoded last time; 0 when nothing has been.
@@ -56,6 +59,9 @@ class Utterance:
     hints_due_seconds: float = 0.0
     wanted: int = 1
     timed: bool = False
+    language: str = ""
+    translate: bool = False
+    spoken_language: str = ""
     tokens: list[int] = field(default_factory=list)
     transcript: str = ""
     decoded_samples: int = 0

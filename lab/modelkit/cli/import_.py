@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, cast
 import click
 
 from modelkit.cli.import_asr import import_asr_command
+from modelkit.cli.import_voice import voice
+from modelkit.cli.import_whisper import whisper
 from modelkit.cli.quiet import libraries_quiet
 from vivavoce.cli.extras import extra
 from vivavoce.cli.options import json_option
@@ -122,6 +124,10 @@ def bert(
     except ModelkitError as error:
         raise click.ClickException(str(error)) from error
     _report(card, out, as_json=as_json)
+
+
+import_.add_command(whisper)
+import_.add_command(voice)
 
 
 def _report(card: Mapping[str, object], out: Path, *, as_json: bool) -> None:

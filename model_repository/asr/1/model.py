@@ -55,6 +55,8 @@ class TritonPythonModel:
             max_utterance_seconds=float(parameters["max_utterance_seconds"]),
             idle_timeout_seconds=int(config["sequence_batching"]["max_sequence_idle_microseconds"]) / 1e6,
             workers=int(parameters["workers"]),
+            languages=tuple(parameters.get("languages", "en").split(",")),
+            translates=parameters.get("translates") == "true",
         )
         self._engine = AsrEngine(load_recognizer(folder, args, parameters), settings)
         self._metrics = _Metrics(
@@ -150,6 +152,8 @@ def _read(request: pb_utils.InferenceRequest) -> AsrRequest | None:
         hints=hints,
         alternatives=next(iter(_optional(request, "ALTERNATIVES")), 1),
         word_times=next(iter(_optional(request, "WORD_TIMES")), False),
+        language=next(iter(_optional(request, "LANGUAGE")), b"").decode(errors="replace"),
+        translate=next(iter(_optional(request, "TRANSLATE")), False),
         deadline_seconds=_DEADLINES.due(request) if end or decode else None,
         refusal=refusal,
     )
@@ -194,6 +198,7 @@ def _response(answer: AsrResult | AsrError | Exception) -> pb_utils.InferenceRes
         ),
         "ALTERNATIVE_CONFIDENCES": np.array([[found.confidence for found in answer.alternatives]], np.float32),
         "WORDS": np.array([[word.text.encode() for word in answer.words]], np.object_),
+        "SPOKEN_LANGUAGE": np.array([[answer.language.encode()]], np.object_),
         "WORD_SPANS": np.array([(word.start, word.end) for word in answer.words], np.int64).reshape(1, -1, 2),
     }
     return pb_utils.InferenceResponse([pb_utils.Tensor(name, value) for name, value in outputs.items()])

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def test_nothing_is_decoded_before_the_interval(engine: AsrEngine, recognizer: CountingRecognizer) -> None:
-    assert ask(engine, request(1, 6399, start=True)) == AsrResult("", False, 0, 0.0)
+    assert ask(engine, request(1, 6399, start=True)) == AsrResult("", False, 0, 0.0, language="en")
     assert recognizer.batches == []
     answer = ask(engine, request(1, 1))
     assert answer.transcript == "6400 samples"
@@ -79,7 +79,7 @@ def test_what_was_decoded_is_not_decoded_again(
 
 
 def test_a_sequence_without_audio_is_empty(engine: AsrEngine, recognizer: CountingRecognizer) -> None:
-    assert ask(engine, request(1, 0, start=True, end=True)) == AsrResult("", True, 0, 0.0)
+    assert ask(engine, request(1, 0, start=True, end=True)) == AsrResult("", True, 0, 0.0, language="en")
     assert recognizer.batches == []
 
 
