@@ -155,3 +155,5 @@ class ConversationUpdate:
     """Session parameters that change, where an agent holds the dialog; the others stay."""
     knowledge: tuple[str, ...] | None = None
     """Names of knowledge bases that answers are looked for in, in place of all earlier ones; () for none."""
+    variants: Mapping[str, str] | None = field(default=None, hash=False)
+    """Engines by role, in place of all earlier choices, from the next turn on; {} for those without a variant."""

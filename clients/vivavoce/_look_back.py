@@ -240,6 +240,8 @@ class LookBack:
             self._update.phrase_hints.CopyFrom(update.phrase_hints)
         if update.HasField("knowledge"):
             self._update.knowledge.CopyFrom(update.knowledge)
+        if update.HasField("variants"):
+            self._update.variants.CopyFrom(update.variants)
         if update.HasField("session"):
             self._update.session.parameters.update(update.session.parameters)
 

@@ -177,6 +177,9 @@ def _update(update: ConversationUpdate) -> pb.ConversationUpdate:
     if update.knowledge is not None:
         with refusing("update.knowledge"):
             message.knowledge.CopyFrom(pb.KnowledgeList(knowledge=check_knowledge(update.knowledge)))
+    if update.variants is not None:
+        with refusing("update.variants"):
+            message.variants.CopyFrom(pb.VariantChoice(variants=check_variants(update.variants)))
     if update.parameters is not None:
         with refusing("update.session"):
             message.session.CopyFrom(pb.SessionParameters(parameters=update.parameters))

@@ -68,6 +68,7 @@ export class LookBack {
     if (update.documents) this.#update.documents = update.documents;
     if (update.phraseHints) this.#update.phraseHints = update.phraseHints;
     if (update.knowledge) this.#update.knowledge = update.knowledge;
+    if (update.variants) this.#update.variants = update.variants;
     if (update.session) {
       const parameters = { ...this.#update.session?.parameters, ...update.session.parameters };
       this.#update.session = { parameters };

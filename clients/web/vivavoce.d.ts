@@ -68,6 +68,8 @@ export interface ConversationUpdate {
   session?: { parameters: Record<string, string> };
   /** Knowledge bases that answers are looked for in, in place of all earlier ones. */
   knowledge?: { knowledge: string[] };
+  /** Engines by role, in place of all earlier choices, from the next turn on. */
+  variants?: { variants: Record<string, string> };
 }
 
 /** What a turn did to the dialog that an agent holds. */

@@ -72,7 +72,12 @@ class ConversationConfig:
             turns=dataclasses.replace(self.turns, endpointing=endpointing),
             documents=self.documents if update.documents is None else update.documents,
             knowledge=self.knowledge if update.knowledge is None else update.knowledge,
-            recognition=dataclasses.replace(self.recognition, hints=hints),
+            variants=self.variants if update.variants is None else update.variants,
+            recognition=dataclasses.replace(
+                self.recognition,
+                hints=hints,
+                language=self.recognition.language if update.language is None else update.language,
+            ),
         )
 
 
@@ -85,9 +90,13 @@ class ConversationUpdate:
         documents: texts that answers are looked for in; None: as before.
         hints: phrase hints; None: as before.
         knowledge: names of knowledge bases; None: as before.
+        variants: which engine of a role serves the next turns; None: as before.
+        language: what their recognizer is asked for; None: as before.
     """
 
     endpointing: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     documents: tuple[Document, ...] | None = None
     hints: tuple[PhraseHint, ...] | None = None
     knowledge: tuple[str, ...] | None = None
+    variants: Mapping[str, str] | None = None
+    language: str | None = None

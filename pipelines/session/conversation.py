@@ -12,6 +12,7 @@ from pipelines.audio.formats import MODEL_RATE_HZ
 from pipelines.errors import InvalidInputError
 from pipelines.load.workload import Workload
 from pipelines.messages import AwayReason, GoingAway, Reply, SpeechBegan, Status, Transcript
+from pipelines.models.contracts import TTS
 from pipelines.models.phrase_hints import with_hints
 from pipelines.recognition.segments import Segments
 from pipelines.session.audio_input import Hearing
@@ -84,7 +85,7 @@ class Conversation:
         self._loop = asyncio.get_running_loop()
         self._observed = ObservedConversation(self._workload.observer, name, self._loop.time)
         self._config, self._stages, self._exchanges = config, stages, Exchanges()
-        self._models = ModelsByTurn(models, config.variants)
+        self._models = ModelsByTurn(models, config.variants, config.recognition.language)
         self._decoder = AudioDecoder(config.audio_format) if config.audio_format else None
         self._intake = Intake(voice)
         turns = dataclasses.replace(config.turns, alternatives=config.recognition.alternatives)
@@ -155,6 +156,8 @@ class Conversation:
     def update(self, update: ConversationUpdate) -> None:
         """Change the configuration; raise InvalidInputError where it is impossible."""
         self._config = self._config.updated(update)
+        self._models.choose(self._config.variants, self._config.recognition.language)
+        self.speech.variant = self._config.variants.get(TTS)
         self._dispatch(events.Updated(self._config.turns.endpointing, self._stages.plan(self._config)))
 
     def end_utterance(self, request_id: str = "") -> None:
@@ -242,8 +245,9 @@ class Conversation:
         match effect:
             case effects.OpenSegment(turn, segment):
                 hints = self._models.hints if self._config.engine_hints else ()
-                options = with_hints(self._config.recognition, self.dialog.expected, hints)
-                self._segments.open(segment, self._models.of(turn).recognizer, options)
+                recognizer = self._models.of(turn).recognizer
+                asked = dataclasses.replace(self._config.recognition, language=self._models.language(turn))
+                self._segments.open(segment, recognizer, with_hints(asked, self.dialog.expected, hints))
             case effects.SendAudio(segment, start, stop, decode):
                 self.recognized_samples += stop - start
                 due = deadlines.text_due(self._state, segment, self._loop.time()) if decode else None

@@ -18,11 +18,13 @@ class ModelsByTurn:
     Args:
         models: all models.
         variants: the chosen variant of a role.
+        language: what the chosen recognizer is asked for.
     """
 
-    def __init__(self, models: Models, variants: Mapping[str, str]) -> None:
-        self._models, self._variants = models, variants
+    def __init__(self, models: Models, variants: Mapping[str, str], language: str) -> None:
+        self._models, self._variants, self._language = models, variants, language
         self._turns: dict[int, TurnModels] = {}
+        self._languages: dict[int, str] = {}
 
     @property
     def hints(self) -> tuple[PhraseHint, ...]:
@@ -30,10 +32,19 @@ class ModelsByTurn:
         model: IntentModel = self._models.get(INTENT_SLOT, self._variants.get(INTENT_SLOT))
         return model.hints
 
+    def choose(self, variants: Mapping[str, str], language: str) -> None:
+        """Let turns that have not begun be served by other engines."""
+        self._variants, self._language = variants, language
+
+    def language(self, turn: int) -> str:
+        """Return what the recognizer of a turn is asked for."""
+        return self._languages.get(turn, self._language)
+
     def of(self, turn: int) -> TurnModels:
         """Return the models of a turn; the first call keeps today's versions for it."""
         if turn not in self._turns:
             self._turns[turn] = self._models.begin_turn(self._variants)
+            self._languages[turn] = self._language
         return self._turns[turn]
 
     def versions(self, turn: int) -> Mapping[str, int]:
@@ -44,3 +55,4 @@ class ModelsByTurn:
         """Release the models of all other turns."""
         for turn in self._turns.keys() - turns:
             self._turns.pop(turn).release()
+            del self._languages[turn]

@@ -128,18 +128,33 @@ class EndOfUtterance(_message.Message):
     def __init__(self) -> None: ...
 
 class ConversationUpdate(_message.Message):
-    __slots__ = ("endpointing", "documents", "phrase_hints", "session", "knowledge")
+    __slots__ = ("endpointing", "documents", "phrase_hints", "session", "knowledge", "variants")
     ENDPOINTING_FIELD_NUMBER: _ClassVar[int]
     DOCUMENTS_FIELD_NUMBER: _ClassVar[int]
     PHRASE_HINTS_FIELD_NUMBER: _ClassVar[int]
     SESSION_FIELD_NUMBER: _ClassVar[int]
     KNOWLEDGE_FIELD_NUMBER: _ClassVar[int]
+    VARIANTS_FIELD_NUMBER: _ClassVar[int]
     endpointing: EndpointingConfig
     documents: DocumentList
     phrase_hints: PhraseHintsList
     session: SessionParameters
     knowledge: KnowledgeList
-    def __init__(self, endpointing: _Optional[_Union[EndpointingConfig, _Mapping]] = ..., documents: _Optional[_Union[DocumentList, _Mapping]] = ..., phrase_hints: _Optional[_Union[PhraseHintsList, _Mapping]] = ..., session: _Optional[_Union[SessionParameters, _Mapping]] = ..., knowledge: _Optional[_Union[KnowledgeList, _Mapping]] = ...) -> None: ...
+    variants: VariantChoice
+    def __init__(self, endpointing: _Optional[_Union[EndpointingConfig, _Mapping]] = ..., documents: _Optional[_Union[DocumentList, _Mapping]] = ..., phrase_hints: _Optional[_Union[PhraseHintsList, _Mapping]] = ..., session: _Optional[_Union[SessionParameters, _Mapping]] = ..., knowledge: _Optional[_Union[KnowledgeList, _Mapping]] = ..., variants: _Optional[_Union[VariantChoice, _Mapping]] = ...) -> None: ...
+
+class VariantChoice(_message.Message):
+    __slots__ = ("variants",)
+    class VariantsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    VARIANTS_FIELD_NUMBER: _ClassVar[int]
+    variants: _containers.ScalarMap[str, str]
+    def __init__(self, variants: _Optional[_Mapping[str, str]] = ...) -> None: ...
 
 class Dtmf(_message.Message):
     __slots__ = ("keys",)

@@ -16,19 +16,18 @@ from service.api.vivavoce.dialogs import to_keys
 from service.api.vivavoce.replies import to_reply
 from service.api.vivavoce.spoken_replies import report_playback
 from service.api.vivavoce.tools import to_tool_result
-from service.api.vivavoce.updates import apply_update
+from service.api.vivavoce.updates import Choices, apply_update
 from service.grpc_server.deserializers import refuse_malformed
 from service.knowledge import check_bases
 from service.sessions.stream_session import StreamSession
 from vivavoce.v1 import conversation_pb2 as pb
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
     from pipelines.messages import Message
     from pipelines.session.conversation import Conversation
     from service.admission.quotas import Quotas
-    from service.api.vivavoce.updates import Bases
     from service.sessions.host import SessionHost
 
     Write = Callable[[pb.ConverseResponse], Awaitable[None]]
@@ -74,7 +73,7 @@ async def hold_conversation(host: SessionHost, requests: AsyncIterator[pb.Conver
                 greeting = dialog.greeting if dialog else ""
                 await write(pb.ConverseResponse(started=pb.Started(conversation_id=name, greeting=greeting)))
                 conversation.dialog.begin()
-                await _hold(conversation, host, functools.partial(host.bases_of, first.agent), requests, write)
+                await _hold(conversation, host, _choices(host, first), requests, write)
 
 
 async def _first_config(requests: AsyncIterator[pb.ConverseRequest], seconds: float) -> pb.ConversationConfig:
@@ -92,10 +91,20 @@ async def _first_config(requests: AsyncIterator[pb.ConverseRequest], seconds: fl
     raise InvalidInputError("config", "NO_CONFIG", "the first request must be a config")
 
 
+def _choices(host: SessionHost, first: pb.ConversationConfig) -> Choices:
+    """Return the checks of what a conversation may change to."""
+
+    def engines(variants: Mapping[str, str], field_name: str) -> tuple[Mapping[str, str], str]:
+        checked = host.check_variants(variants, field_name)
+        return checked, host.language(first.language_code, checked, field_name)
+
+    return Choices(functools.partial(host.bases_of, first.agent), engines)
+
+
 async def _hold(
     conversation: Conversation,
     host: SessionHost,
-    bases: Bases,
+    choices: Choices,
     requests: AsyncIterator[pb.ConverseRequest],
     write: Write,
 ) -> None:
@@ -105,12 +114,12 @@ async def _hold(
     async def tell(_: int, message: Message) -> None:
         await write(converters.to_response(message, loop.time()))
 
-    hand_on = functools.partial(_hand_on, conversation, host.admission.quotas, bases)
+    hand_on = functools.partial(_hand_on, conversation, host.admission.quotas, choices)
     session = StreamSession(conversation, (conversation,), host.limits, hand_on, tell, host.admission.quotas, _REFUSED)
     await session.run(requests)
 
 
-async def _hand_on(conversation: Conversation, quotas: Quotas, bases: Bases, request: pb.ConverseRequest) -> None:
+async def _hand_on(conversation: Conversation, quotas: Quotas, choices: Choices, request: pb.ConverseRequest) -> None:
     refuse_malformed(request)
     match request.WhichOneof("request"):
         case "audio":
@@ -122,7 +131,7 @@ async def _hand_on(conversation: Conversation, quotas: Quotas, bases: Bases, req
         case "end_of_utterance":
             conversation.end_utterance(_check_request_id(request.request_id))
         case "update":
-            apply_update(conversation, request.update, bases)
+            apply_update(conversation, request.update, choices)
         case "playback":
             report_playback(conversation, request.playback)
         case "cancel_reply":

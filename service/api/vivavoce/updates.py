@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pipelines.errors import InvalidInputError
@@ -13,44 +14,57 @@ from service.api.vivavoce.endpointing import read_changes, refuse_fixed
 from service.sessions.dialogs import check_parameters
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from pipelines.session.conversation import Conversation
     from vivavoce.v1 import conversation_pb2 as pb
 
     Bases = Callable[[Iterable[str], str], tuple[str, ...]]
+    Choose = Callable[[Mapping[str, str], str], tuple[Mapping[str, str], str]]
 
 
-def to_update(update: pb.ConversationUpdate, bases: Bases) -> ConversationUpdate:
-    """Read what changes in a conversation.
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """Checks of what a conversation may choose from.
 
-    Args:
-        update: as it was sent.
+    Attributes:
         bases: checks the knowledge bases that are named in a field, and adds those that the conversation always has.
+        engines: checks the variants that are named in a field, and tells what their recognizer is asked for.
+    """
+
+    bases: Bases
+    engines: Choose
+
+
+def to_update(update: pb.ConversationUpdate, choices: Choices) -> ConversationUpdate:
+    """Read what changes in a conversation.
 
     Raises:
         InvalidInputError: a field cannot be honoured; the error names it.
     """
     refuse_fixed(update.endpointing, "update.endpointing")
-    documents = hints = knowledge = None
+    documents = hints = knowledge = variants = language = None
     if update.HasField("documents"):
         documents = to_documents(update.documents.documents)
         check_documents(documents, "update.documents.documents")
     if update.HasField("phrase_hints"):
         hints = to_hints(update.phrase_hints.groups, "update.phrase_hints.groups")
     if update.HasField("knowledge"):
-        knowledge = bases(update.knowledge.knowledge, "update.knowledge.knowledge")
-    return ConversationUpdate(read_changes(update.endpointing, "update.endpointing"), documents, hints, knowledge)
+        knowledge = choices.bases(update.knowledge.knowledge, "update.knowledge.knowledge")
+    if update.HasField("variants"):
+        variants, language = choices.engines(update.variants.variants, "update.variants.variants")
+    endpointing = read_changes(update.endpointing, "update.endpointing")
+    return ConversationUpdate(endpointing, documents, hints, knowledge, variants, language)
 
 
-def apply_update(conversation: Conversation, update: pb.ConversationUpdate, bases: Bases) -> None:
-    """Change a conversation; for ``bases`` see :func:`to_update`.
+def apply_update(conversation: Conversation, update: pb.ConversationUpdate, choices: Choices) -> None:
+    """Change a conversation.
 
     Raises:
         InvalidInputError: a field cannot be honoured; the error names it.
     """
     with _named_as_in_updates():
-        conversation.update(to_update(update, bases))
+        conversation.update(to_update(update, choices))
         if update.HasField("session"):
             check_parameters(update.session.parameters, "config.session.parameters")
             conversation.dialog.change(update.session.parameters)
