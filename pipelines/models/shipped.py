@@ -110,6 +110,7 @@ SHIPPED = EngineRegistry(
         role=TTS,
         tensors=frozenset(("TEXT", "PHONEMES", "SPEED", "PAUSE_MS", "VOICE", "SEED", "AUDIO")),
         client=TritonSynthesizer,
+        prepare=TritonSynthesizer.prepare,
         probes=(SynthesisProbe("Yes."), SynthesisProbe("The ferry leaves at nine, and comes back in the evening.")),
         heartbeat=SynthesisProbe("Yes."),
         read_example=read_spoken,

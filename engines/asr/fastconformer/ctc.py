@@ -1,4 +1,4 @@
-"""Decoding of connectionist temporal classification (Graves et al. 2006): greedy, and a beam for alternatives."""
+"""Decoding of CTC (Graves et al. 2006): greedy, and a beam for alternatives."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ import numpy as np
 from engines.asr.serving.recognizer import Alternative
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from engines.asr.fastconformer.transducer import Hypothesis
@@ -46,7 +44,9 @@ def decode_greedily(log_probabilities: Floats, hypothesis: Hypothesis, last: int
 
 
 def search(log_probabilities: Floats, wanted: int, bias: PhraseBias | None = None, width: int = 8) -> list[Alternative]:
-    """Return the likeliest texts, the best first (prefix search, Graves et al. 2006; Hannun et al. 2014).
+    """Return the likeliest texts, the best first, by prefix search.
+
+    Graves et al. 2006; Hannun et al. 2014, "First-Pass Large Vocabulary Continuous Speech Recognition".
 
     Args:
         log_probabilities: of all frames, float32 ``[frames, tokens + 1]``, the blank last.

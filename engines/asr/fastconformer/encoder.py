@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from engines.asr.fastconformer.features import FRAME_SAMPLES, LogMel
+from engines.asr.fastconformer.names import SUBSAMPLED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,11 +31,14 @@ class Stream:
 
     Attributes:
         chunks: chunks that were read.
-        arrays: what they left behind, by name; shapes by ``Shape.state``. None before the first.
+        subsampled: last frames before each convolution that subsamples, shapes by ``Shape.subsampled``; None before
+            the first chunk.
+        cached: keys, values and last frames of all layers, layers first, shapes by ``Shape.cached``.
     """
 
     chunks: int = 0
-    arrays: Mapping[str, Floats] | None = None
+    subsampled: Sequence[Floats] | None = None
+    cached: Sequence[Floats] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +84,9 @@ class Encoder:
         self._shape = shape
         self._step = step
         self._features = LogMel(shape.mel_bins)
-        self._fresh = {name: np.zeros(sizes, np.float32) for name, sizes in shape.state().items()}
+        self._fresh = [np.zeros(sizes, np.float32) for sizes in shape.subsampled().values()]
+        # The caches of a batch, layers first, one set for each thread: 40 MB are not to be allocated for every step.
+        self._batches = threading.local()
 
     def frames_of(self, samples: int) -> int:
         """Return the encoder frames of an utterance of so many samples."""
@@ -93,20 +100,53 @@ class Encoder:
             The encoder frames of each, float32 ``[frames, width]``, and its state afterwards; the state before stays
             as it was.
         """
-        arrays = [chunk.stream.arrays or self._fresh for chunk in chunks]
-        inputs = {name: np.stack([own[name] for own in arrays]) for name in self._fresh}
         described = [self._describe(chunk) for chunk in chunks]
-        inputs |= {name: np.stack([own[name] for own in described]) for name in described[0]}
+        inputs = {name: np.stack([own[name] for own in described]) for name in described[0]}
+        inputs |= self._gather([chunk.stream for chunk in chunks])
         encoded, *after = self._step.run(inputs)
+        subsampled, made = after[: len(self._fresh)], after[len(self._fresh) :]
         streams = [
-            # Copies: a view would keep the arrays of all rows.
             Stream(
-                chunk.stream.chunks + 1, {name: part[row].copy() for name, part in zip(self._fresh, after, strict=True)}
+                chunk.stream.chunks + 1,
+                # Copies: a view would keep the arrays of all rows.
+                [part[row].copy() for part in subsampled],
+                self._followed(chunk.stream.cached, [part[:, row] for part in made]),
             )
             for row, chunk in enumerate(chunks)
         ]
         counts = [self._count(chunk) for chunk in chunks]
         return [encoded[row, :count] for row, count in enumerate(counts)], streams
+
+    def _gather(self, streams: Sequence[Stream]) -> dict[str, Floats]:
+        """Return the states of several streams as inputs of a step."""
+        subsampled = [stream.subsampled or self._fresh for stream in streams]
+        inputs = {name: np.stack(parts) for name, parts in zip(SUBSAMPLED, zip(*subsampled, strict=True), strict=True)}
+        for place, (name, batch) in enumerate(self._batch(len(streams)).items()):
+            for row, stream in enumerate(streams):
+                batch[:, row] = 0 if stream.cached is None else stream.cached[place]
+            inputs |= {f"{name}_{layer}": part[: len(streams)] for layer, part in enumerate(batch)}
+        return inputs
+
+    def _batch(self, rows: int) -> dict[str, Floats]:
+        """Return arrays for the caches of a batch, kept by thread."""
+        arrays: dict[str, Floats] = getattr(self._batches, "arrays", {})
+        if not arrays or arrays["conv"].shape[1] < rows:
+            cached = self._shape.cached()
+            arrays = {name: np.empty((self._shape.layers, rows, *sizes), np.float32) for name, sizes in cached.items()}
+            self._batches.arrays = arrays
+        return arrays
+
+    def _followed(self, cached: Sequence[Floats] | None, made: Sequence[Floats]) -> Sequence[Floats]:
+        """Return what the layers keep after a chunk: the last frames of both."""
+        *attended, conv = made
+        left, chunk = self._shape.left_frames, self._shape.chunk_frames
+        kept = []
+        for place, new in enumerate(attended):
+            after = np.empty((*new.shape[:2], left, new.shape[3]), np.float32)
+            after[:, :, left - chunk :] = new
+            after[:, :, : left - chunk] = 0 if cached is None else cached[place][:, :, chunk:]
+            kept.append(after)
+        return [*kept, conv.copy()]
 
     def _count(self, chunk: Chunk) -> int:
         """Return the encoder frames that a chunk holds."""

@@ -25,7 +25,9 @@ _MARGIN = (_FOURIER - _WINDOW) // 2
 
 
 class LogMel:
-    """Logarithmic mel power spectrum: 25 ms Hann windows, each centred on its frame, every 10 ms.
+    """Logarithmic mel power spectrum.
+
+    Hann windows of 25 ms, each centred on its frame, every 10 ms.
 
     Args:
         bins: mel bins.

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any, cast
 
 from engines.asr.fastconformer.encoder import Encoder, OnnxStep
-from engines.asr.fastconformer.files import CTC_HEAD, ENCODER, JOINT, PIECES, PREDICTOR
+from engines.asr.fastconformer.names import CTC_HEAD, ENCODER, JOINT, PIECES, PREDICTOR
 from engines.asr.fastconformer.recognizer import FastConformerRecognizer
 from engines.asr.fastconformer.shape import Shape
 from engines.asr.fastconformer.transducer import Transducer
@@ -64,7 +64,7 @@ def load_recognizer(folder: Path, card: Mapping[str, Any], threads: int) -> Fast
         transducer = Transducer(shape, load_session(folder / PREDICTOR, threads), load_session(folder / JOINT, threads))
     return FastConformerRecognizer(
         shape,
-        Encoder(shape, OnnxStep(load_session(folder / ENCODER, threads))),
+        Encoder(shape, OnnxStep(load_session(folder / ENCODER, threads, arena=True))),
         tokenizer,
         transducer=transducer,
         ctc_head=_ctc_head(load_session(folder / CTC_HEAD, threads)) if shape.has_ctc else None,

@@ -1,5 +1,6 @@
-"""The networks in PyTorch, with the parameter names of transformers' ``nemotron_asr_streaming``.
+"""The networks in PyTorch.
 
+Parameters have the names of transformers' ``nemotron_asr_streaming``.
 :class:`EncoderStep` reads one chunk of several streams, each with its own past. It caches keys and values in place of
 the layers' inputs, and positions are constants, so a step computes nothing twice. All shapes but the number of rows are
 constant.
@@ -7,7 +8,7 @@ constant.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import torch
 from torch import Tensor, nn
@@ -16,19 +17,12 @@ from torch.nn import functional
 if TYPE_CHECKING:
     from engines.asr.fastconformer.shape import Shape
 
-STATE = ("sub0", "sub1", "sub2", "keys", "values", "conv")
-"""Names of a stream's state, in the order in which steps take and return it; shapes by ``Shape.state``."""
-PROMPT = "prompt"
-"""Input of networks with prompts, after all others."""
-INPUTS = ("mels", "keep1", "keep2", "bias", *STATE)
-OUTPUTS = ("encoded", *(f"{name}_next" for name in STATE))
-
 _STRIDE = 2
 _FREQUENCY_PADDING = (2, 1)
 
 
 class _Subsampling(nn.Module):
-    """Three causal convolutions of stride 2 over time and frequency: one frame of 80 ms from eight of 10 ms."""
+    """Three causal convolutions: one frame of 80 ms from eight of 10 ms."""
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()
@@ -76,7 +70,7 @@ class _FeedForward(nn.Module):
 
 
 class _Attention(nn.Module):
-    """Self-attention with relative positions (Dai et al. 2019, "Transformer-XL") over a cache and the chunk."""
+    """Self-attention with relative positions (Dai et al. 2019) over the past."""
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()
@@ -86,47 +80,56 @@ class _Attention(nn.Module):
         self.bias_u = nn.Parameter(torch.zeros(shape.heads, self.size))
         self.bias_v = nn.Parameter(torch.zeros(shape.heads, self.size))
         span = shape.left_frames + 2 * self.chunk - 1
-        self.positions = nn.Buffer(torch.zeros(shape.heads, self.size, span))
+        self.positions: Tensor
+        self.register_buffer("positions", torch.zeros(shape.heads, self.size, span), persistent=False)
 
     def place(self, weight: Tensor, encodings: Tensor) -> None:
-        """Fold the projection of positions: ``weight`` ``[width, width]`` of ``encodings`` ``[span, width]``."""
-        self.positions.copy_((encodings @ weight.T).view(-1, self.heads, self.size).permute(1, 2, 0))
+        """Project encodings ``[span, width]`` by ``weight`` ``[width, width]``."""
+        self.positions = (encodings @ weight.T).view(-1, self.heads, self.size).permute(1, 2, 0).contiguous()
 
     def forward(self, frames: Tensor, bias: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         query, key, value = (self._split(project(frames)) for project in (self.q_proj, self.k_proj, self.v_proj))
-        keys, values = torch.cat([keys, key], 2), torch.cat([values, value], 2)
-        by_content = (query + self.bias_u[:, None]) @ keys.transpose(2, 3)
+        asked = query + self.bias_u[:, None]
+        # The cache is large and is not copied: only what is made of it is joined with the chunk's own.
+        by_content = torch.cat([asked @ keys.transpose(2, 3), asked @ key.transpose(2, 3)], -1)
         by_position = self._shifted((query + self.bias_v[:, None]) @ self.positions)
         weights = torch.softmax((by_content + by_position) * self.size**-0.5 + bias[:, None, None], -1)
-        found = self.o_proj((weights @ values).transpose(1, 2).flatten(2))
-        return found, keys[:, :, self.chunk :], values[:, :, self.chunk :]
+        past, own = weights[..., : -self.chunk], weights[..., -self.chunk :]
+        found = self.o_proj((past @ values + own @ value).transpose(1, 2).flatten(2))
+        return found, key, value
 
     def _split(self, frames: Tensor) -> Tensor:
-        return frames.unflatten(-1, (self.heads, self.size)).transpose(1, 2)
+        return frames.view(-1, self.chunk, self.heads, self.size).transpose(1, 2)
 
     def _shifted(self, scores: Tensor) -> Tensor:
-        """Move row ``i`` so that its column ``j`` belongs to key ``j``: ``out[i, j] = scores[i, chunk - 1 - i + j]``."""
+        """Align with keys: ``out[i, j] = scores[i, chunk - 1 - i + j]``."""
         span = scores.shape[-1]
-        rows = functional.pad(scores, (1, 0)).flatten(2)[:, :, self.chunk :].unflatten(-1, (self.chunk, span))
-        return rows[..., : span - self.chunk + 1]
+        padded = functional.pad(scores, (1, 0)).flatten(2)[:, :, self.chunk :]
+        return padded.view(-1, self.heads, self.chunk, span)[..., : span - self.chunk + 1]
 
 
 class _Convolution(nn.Module):
-    """Gated pointwise and causal depthwise convolution (Gulati et al. 2020, "Conformer")."""
+    """Gated pointwise and causal depthwise convolution (Gulati et al. 2020)."""
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()
         width = shape.width
         self.pointwise_conv1 = nn.Linear(width, 2 * width)
         self.depthwise_conv = nn.Conv1d(width, width, shape.kernel, groups=width)
+        self.kernel, self.chunk = shape.kernel, shape.chunk_frames
         self.norm = nn.LayerNorm(width)
         self.pointwise_conv2 = nn.Linear(width, width)
 
     def forward(self, frames: Tensor, cached: Tensor) -> tuple[Tensor, Tensor]:
-        gated = functional.glu(self.pointwise_conv1(frames), -1).transpose(1, 2)
-        sound = torch.cat([cached, gated], 2)
-        mixed = functional.silu(self.norm(self.depthwise_conv(sound).transpose(1, 2)))
-        return self.pointwise_conv2(mixed), sound[:, :, -cached.shape[2] :]
+        sound = torch.cat([cached, functional.glu(self.pointwise_conv1(frames), -1)], 1)
+        # A sum of shifted products: onnxruntime computes a depthwise convolution over time as many small products.
+        weights = self.depthwise_conv.weight[:, 0].T
+        mixed = sound[:, : self.chunk] * weights[0]
+        for shift in range(1, self.kernel):
+            mixed = mixed + sound[:, shift : shift + self.chunk] * weights[shift]
+        if self.depthwise_conv.bias is not None:
+            mixed = mixed + self.depthwise_conv.bias
+        return self.pointwise_conv2(functional.silu(self.norm(mixed))), sound[:, 1 - self.kernel :]
 
 
 class _Layer(nn.Module):
@@ -171,9 +174,9 @@ class EncoderStep(nn.Module):
         """Fold each layer's projection of positions, ``[width, width]``, into constants."""
         encodings = _encodings(self.shape)
         for layer, weight in zip(self.layers, weights, strict=True):
-            layer.self_attn.place(weight, encodings)
+            cast("_Layer", layer).self_attn.place(weight, encodings)
 
-    def forward(  # noqa: PLR0913, PLR0917 - ONNX takes positional inputs
+    def forward(
         self,
         mels: Tensor,
         keep1: Tensor,
@@ -182,10 +185,7 @@ class EncoderStep(nn.Module):
         sub0: Tensor,
         sub1: Tensor,
         sub2: Tensor,
-        keys: Tensor,
-        values: Tensor,
-        conv: Tensor,
-        prompt: Tensor | None = None,
+        *layers: Tensor,
     ) -> tuple[Tensor, ...]:
         """Run a chunk.
 
@@ -196,25 +196,31 @@ class EncoderStep(nn.Module):
             keep2: ``[rows, chunk_mels / 4]``, the same after the second.
             bias: ``[rows, left_frames + chunk_frames]``, added to attention: 0, or very negative for frames that there
                 are not.
-            sub0: with ``sub1``, ``sub2``, ``keys``, ``values`` and ``conv`` the state, rows first.
-            prompt: the language, one-hot ``[rows, prompts]``, of a network with prompts.
+            sub0: last frames before the first convolution, rows first.
+            sub1: before the second.
+            sub2: before the third.
+            layers: for each layer its keys and values ``[rows, heads, left_frames, width / heads]`` and the last
+                frames before its convolution ``[rows, kernel - 1, width]``; then, of a network with prompts, the
+                language, one-hot ``[rows, prompts]``.
 
         Returns:
-            ``[rows, chunk_frames, width]``, and the state after the chunk.
+            ``[rows, chunk_frames, width]``; the last frames before each convolution; and of all layers, first, the
+            chunk's keys and values ``[layers, rows, heads, chunk_frames, width / heads]`` and the last frames before
+            their convolutions ``[layers, rows, kernel - 1, width]``.
         """
         frames, *subsampled = self.subsampling(mels, keep1, keep2, sub0, sub1, sub2)
         frames = frames * self.scale
         after: list[tuple[Tensor, ...]] = []
         for index, layer in enumerate(self.layers):
-            frames, *state = layer(frames, bias, keys[:, index], values[:, index], conv[:, index])
+            frames, *state = layer(frames, bias, *layers[3 * index : 3 * index + 3])
             after.append(tuple(state))
-        if self.prompt_projector is not None and prompt is not None:
-            frames = self.prompt_projector(frames, prompt)
-        return frames, *subsampled, *(torch.stack(part, 1) for part in zip(*after, strict=True))
+        if self.prompt_projector is not None:
+            frames = self.prompt_projector(frames, layers[-1])
+        return frames, *subsampled, *(torch.stack(part) for part in zip(*after, strict=True))
 
 
 class _PromptProjector(nn.Module):
-    """Fusion of the encoder's frames with the language that is spoken, as one of ``prompts``."""
+    """Fusion of the encoder's frames with the language that is spoken."""
 
     def __init__(self, width: int, prompts: int, inner: int) -> None:
         super().__init__()
@@ -228,7 +234,7 @@ class _PromptProjector(nn.Module):
 
 
 def _encodings(shape: Shape) -> Tensor:
-    """Return sinusoids for distances from the farthest past to the end of the chunk, ``[span, width]``."""
+    """Return sinusoids for distances from past to future, ``[span, width]``."""
     chunk = shape.chunk_frames
     distances = torch.arange(shape.left_frames + chunk - 1, -chunk, -1, dtype=torch.float32)
     rates = torch.exp(
@@ -239,7 +245,7 @@ def _encodings(shape: Shape) -> Tensor:
 
 
 class Predictor(nn.Module):
-    """Prediction network of the transducer: an LSTM over the tokens so far (Graves 2012)."""
+    """Prediction network of a transducer: an LSTM over the tokens so far."""
 
     def __init__(self, shape: Shape, joint: int) -> None:
         super().__init__()
@@ -257,7 +263,7 @@ class Predictor(nn.Module):
 
 
 class Joint(nn.Module):
-    """Joint network: what the encoder heard and the predictor expects, to logits of tokens and the blank."""
+    """Joint network: logits of tokens and the blank, by frame and prediction."""
 
     def __init__(self, shape: Shape, joint: int) -> None:
         super().__init__()
@@ -265,7 +271,7 @@ class Joint(nn.Module):
         self.head = nn.Linear(joint, shape.pieces + 1)
 
     def forward(self, encoded: Tensor, predicted: Tensor) -> Tensor:
-        """Join frames ``[rows, width]`` with what was predicted for each ``[rows, joint]``."""
+        """Join frames ``[rows, width]`` and predictions ``[rows, joint]``."""
         found: Tensor = self.head(functional.relu(self.encoder_projector(encoded) + predicted))
         return found
 

@@ -46,7 +46,7 @@ _FRAME_SAMPLES = round(FRAME_SECONDS * SAMPLE_RATE)
 
 @dataclass(slots=True)
 class _Progress:
-    """How far an utterance was recognized.
+    """State of recognition of an utterance.
 
     Attributes:
         stream: state of the encoder.
@@ -70,7 +70,9 @@ class _Progress:
 
 
 class FastConformerRecognizer:
-    """Recognizer that reads each chunk once (``engines.asr.serving.recognizer.Recognizer``).
+    """Recognizer that reads each chunk once.
+
+    See :class:`engines.asr.serving.recognizer.Recognizer`.
 
     Args:
         shape: sizes of the network.
@@ -89,7 +91,7 @@ class FastConformerRecognizer:
     max_seconds = 3600.0
     is_streaming = True
 
-    def __init__(  # noqa: PLR0913 - a network has so many parts
+    def __init__(
         self,
         shape: Shape,
         encoder: Encoder,
@@ -130,7 +132,7 @@ class FastConformerRecognizer:
         return [ended.hypothesis.tokens for ended in self._read_ends(utterances)]
 
     def decode(self, encoded: Sequence[Floats]) -> list[list[int]]:
-        """Return the tokens of the encoder's frames of whole utterances, each ``[frames, width]``."""
+        """Return the tokens of encoder frames, ``[frames, width]`` an utterance."""
         rows = [(Utterance(), _Progress()) for _ in encoded]
         self._follow(rows, encoded)
         return [progress.hypothesis.tokens for _, progress in rows]
@@ -150,8 +152,12 @@ class FastConformerRecognizer:
         ends = self._read_ends(utterances)
         return [self._alternatives(utterance, ended) for utterance, ended in zip(utterances, ends, strict=True)]
 
+    def token_frames(self, utterance: Utterance) -> list[int]:
+        """Return the encoder frame of each token of the last thorough text."""
+        return list(_progress(utterance).frames)
+
     def time_words(self, utterances: Sequence[Utterance]) -> list[tuple[TimedWord, ...]]:
-        """Return when the words of each utterance's text were found, in steps of ``FRAME_SECONDS``."""
+        """Return the times of words, in steps of ``FRAME_SECONDS``."""
         return [self._timed(utterance) for utterance in utterances]
 
     def _timed(self, utterance: Utterance) -> tuple[TimedWord, ...]:
@@ -174,7 +180,7 @@ class FastConformerRecognizer:
                 self._read([(one, _progress(one)) for one in batch], ends=False)
 
     def _read_ends(self, utterances: Sequence[Utterance]) -> list[_Progress]:
-        """Read what is left of each utterance, as if nothing followed; their states stay as they are."""
+        """Read what is left of each utterance; their states stay as they are."""
         forks = [_progress(utterance).fork() for utterance in utterances]
         due = list(zip(utterances, forks, strict=True))
         while due := [(one, fork) for one, fork in due if self._has_more(one, fork)]:

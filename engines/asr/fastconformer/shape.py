@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -65,7 +66,8 @@ class Shape:
         if not isinstance(stated, dict) or not set(stated) <= set(fields):
             raise ValueError("the card of the recognizer states no sizes that are known: import the engine again")
         try:
-            shape = cls(**{name: bool(value) if name == "has_ctc" else int(value) for name, value in stated.items()})
+            sizes = {name: int(value) for name, value in stated.items() if name != "has_ctc"}
+            shape = cls(**sizes, has_ctc=stated.get("has_ctc") is True)
         except TypeError as error:
             raise ValueError(f"the card of the recognizer lacks sizes ({error}): import the engine again") from error
         if min(shape.mel_bins, shape.layers, shape.width, shape.heads, shape.channels, shape.kernel, shape.pieces) < 1:
@@ -116,15 +118,17 @@ class Shape:
         first = self.mel_bins // 2 + 1
         return self.mel_bins, first, first // 2 + 1
 
-    def state(self) -> dict[str, tuple[int, ...]]:
-        """Return the arrays of a stream's state, float32, with their shapes."""
+    def state_bytes(self) -> int:
+        """Return the size of a stream's state."""
+        once, by_layer = (sum(map(math.prod, part.values())) for part in (self.subsampled(), self.cached()))
+        return 4 * (once + self.layers * by_layer)
+
+    def subsampled(self) -> dict[str, tuple[int, ...]]:
+        """Return the shapes of the last frames before each convolution."""
         mels, first, second = self.freqs()
-        cached = (self.layers, self.heads, self.left_frames, self.width // self.heads)
-        return {
-            "sub0": (1, 1, mels),
-            "sub1": (self.channels, 1, first),
-            "sub2": (self.channels, 1, second),
-            "keys": cached,
-            "values": cached,
-            "conv": (self.layers, self.width, self.kernel - 1),
-        }
+        return {"sub0": (1, 1, mels), "sub1": (self.channels, 1, first), "sub2": (self.channels, 1, second)}
+
+    def cached(self) -> dict[str, tuple[int, ...]]:
+        """Return the shapes of what one layer keeps of one stream."""
+        kept = (self.heads, self.left_frames, self.width // self.heads)
+        return {"keys": kept, "values": kept, "conv": (self.kernel - 1, self.width)}

@@ -1,7 +1,8 @@
-"""Greedy decoding of a transducer (Graves 2012, "Sequence Transduction with Recurrent Neural Networks") in batches.
+"""Greedy decoding of a transducer in batches.
 
-The rows of a batch are decoded together, each at its own frame: a call of the joint network looks at the next frames of
-every row, up to the first that holds a token (label looping, Galvez et al. 2024).
+Graves 2012, "Sequence Transduction with Recurrent Neural Networks". The rows of a batch are decoded together, each at
+its own frame: a call of the joint network looks at the next frames of every row, up to the first that holds a token
+(label looping, Galvez et al. 2024).
 """
 
 from __future__ import annotations
@@ -109,7 +110,7 @@ class Transducer:
         row.hypothesis.bias = row.bias.initial if row.bias else None
 
     def _next(self, rows: Sequence[_Row]) -> list[bool]:
-        """Move each row on to its next token or past the frames that were looked at; tell which found one."""
+        """Move each row on to its next token; tell which found one."""
         ahead = [row.ahead for row in rows]
         expected = np.repeat([row.hypothesis.predicted for row in rows], [len(own) for own in ahead], axis=0)
         (logits,) = self._joint.run(None, {"encoded": np.concatenate(ahead), "predicted": expected})
@@ -155,7 +156,7 @@ class Transducer:
 
 
 def _preferred(logits: Floats, best: int, bias: PhraseBias, state: Any) -> int:  # noqa: ANN401 - the bias's own
-    """Return the token that is best with what hints earn; ``best`` is so without them."""
+    """Return the best token with what hints earn; ``best`` is so without."""
     tokens, earned = bias.boosted(state)
     if not len(tokens):
         return best

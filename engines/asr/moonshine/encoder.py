@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import onnxruntime as ort
 
 from engines.asr.moonshine.decoder import EncodedBatch
 from engines.asr.moonshine.features import CHANNELS, MIN_SAMPLES, FeatureCache, encoder_frames
@@ -14,7 +13,8 @@ from engines.asr.serving.utterance import SAMPLE_RATE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
+
+    import onnxruntime as ort
 
     from engines.asr.serving.utterance import Utterance
 

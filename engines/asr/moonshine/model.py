@@ -45,10 +45,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from engines.asr.moonshine.networks import Networks
-    from engines.asr.tokenizer import TokenizedWord
     from engines.asr.search.hints import PhraseBias
     from engines.asr.serving.recognizer import Alternative, Hint, TimedWord
     from engines.asr.serving.utterance import ScoredText, Utterance
+    from engines.asr.tokenizer import TokenizedWord
 
 _T = TypeVar("_T")
 

@@ -47,6 +47,7 @@ class FakeModels:
         judgements: probabilities that the turn is over, one a pause that is judged; the last lasts for ever.
         judged: samples and text of every pause that was judged.
         languages: that recognition serves, of every variant.
+        language: that every voice speaks.
     """
 
     recognition_seconds: float = 0.05
@@ -66,6 +67,7 @@ class FakeModels:
     turns_begun: int = 0
     turns_released: int = 0
     languages: Languages = ENGLISH
+    language: str = "en"
 
     @property
     def recognizer(self) -> FakeModels:
