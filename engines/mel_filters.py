@@ -1,4 +1,4 @@
-"""Mel filters on Slaney's scale (Slaney 1998, "Auditory Toolbox"), as librosa and most recognizers have them."""
+"""Mel filters on Slaney's scale (Slaney 1998, "Auditory Toolbox")."""
 
 from __future__ import annotations
 

@@ -21,6 +21,7 @@ CARD = "recognizer.json"
 
 _KINDS = {
     "moonshine": "engines.asr.moonshine.loading",
+    "fastconformer": "engines.asr.fastconformer.loading",
     "whisper": "engines.asr.whisper.loading",
 }
 """Module of each kind, with a function ``load`` of :func:`load_recognizer`'s arguments and the card."""
@@ -46,6 +47,11 @@ def load_recognizer(folder: Path, args: Mapping[str, str], parameters: Mapping[s
         )
     loaded: Recognizer = importlib.import_module(_KINDS[kind]).load(folder, args, parameters, card)
     return loaded
+
+
+def is_engine(directory: Path) -> bool:
+    """Return whether a folder is an engine directory with a recognizer."""
+    return (directory / "triton" / "asr" / "config.pbtxt").is_file()
 
 
 def read_card(folder: Path) -> dict[str, Any]:

@@ -139,7 +139,7 @@ def write_asr(
         files: a folder with the files of the recognizer.
         recognizer: its kind, and what that kind wants to know (:mod:`engines.asr.recognizers`).
         card: what the network is; today's date is put before it, unless it has one.
-        settings: parts of the shipped ``config.pbtxt``, each of which stands there once, and what stands in their place.
+        settings: parts of the shipped ``config.pbtxt``, each of which stands there once, and what replaces them.
     """
     with whole_directory(directory / "triton") as target:
         model = target / "asr"

@@ -144,7 +144,7 @@ def test_speculative_decoding_can_be_left_out(
     [
         ("[", "is no JSON"),
         ("[]", "holds no JSON object"),
-        ('{"kind": "os"}', "names the kind 'os': there are moonshine"),
+        ('{"kind": "os"}', "names the kind 'os': there are moonshine, fastconformer"),
         ('{"kind": ["moonshine"]}', "names the kind"),
     ],
 )

@@ -1,1 +1,1 @@
-"""Streaming recognizers that were trained elsewhere: readers of NeMo's and transformers' checkpoints, and the export."""
+"""Streaming recognizers that were trained elsewhere: readers and the export."""

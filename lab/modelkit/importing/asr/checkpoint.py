@@ -74,7 +74,8 @@ class AsrCheckpoint:
         chunk, left = frames + 1, self.shape.left_frames
         if left < chunk:
             raise CheckpointError(
-                f"{self.name} sees {left} frames of the past, less than a chunk of {chunk}: choose a shorter --look-ahead"
+                f"{self.name} sees {left} frames of the past, less than a chunk of {chunk}: choose a shorter "
+                "--look-ahead"
             )
         return dataclasses.replace(
             self, shape=dataclasses.replace(self.shape, look_ahead_frames=frames, left_frames=left // chunk * chunk)
@@ -138,9 +139,6 @@ def build_networks(checkpoint: AsrCheckpoint) -> Networks:
     positions = [left.pop(f"encoder.layers.{i}.self_attn.relative_k_proj.weight", None) for i in range(shape.layers)]
     if any(weight is None or tuple(weight.shape) != (shape.width, shape.width) for weight in positions):
         raise CheckpointError(f"{checkpoint.name} lacks projections of positions: only relative positions are served")
-    for part in encoder.modules():
-        if hasattr(part, "positions"):
-            part.positions = torch.zeros(part.positions.shape)
     _load(checkpoint, encoder, "encoder.", left)
     encoder.place([weight for weight in positions if weight is not None])
     if predictor is not None and joint is not None:
@@ -158,8 +156,6 @@ def _load(checkpoint: AsrCheckpoint, module: nn.Module, prefix: str, left: State
     """Take a module's weights out of ``left``; biases that a network goes without are zero."""
     state: State = {}
     for name, wanted in module.state_dict().items():
-        if name.endswith("self_attn.positions"):
-            continue
         found = left.pop(prefix + name, None)
         if found is None and name.endswith("bias"):
             found = torch.zeros(wanted.shape)

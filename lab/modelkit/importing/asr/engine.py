@@ -13,8 +13,8 @@ import numpy as np
 import soundfile as sf
 
 from engines.asr.fastconformer.encoder import Chunk, Encoder, OnnxStep, Stream
-from engines.asr.fastconformer.files import ENCODER, PIECES
 from engines.asr.fastconformer.loading import load_recognizer
+from engines.asr.fastconformer.names import ENCODER, PIECES
 from engines.asr.serving.utterance import SAMPLE_RATE, Utterance
 from engines.asr.session import load_session
 from modelkit.errors import CheckpointError
@@ -200,6 +200,6 @@ def _card(
         "alternatives": "by the CTC head" if shape.has_ctc else "none: the network has no CTC head",
         "word_times_ms": 80,
         "precision": options.precision,
-        "state_mb": round(sum(4 * int(np.prod(sizes)) for sizes in shape.state().values()) / 1e6, 2),
+        "state_mb": round(shape.state_bytes() / 1e6, 2),
         "parity": dataclasses.asdict(parity),
     }

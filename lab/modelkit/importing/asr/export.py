@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Literal
 
 import onnx
 import torch
-from onnxruntime.quantization.matmul_nbits_quantizer import MatMulNBitsQuantizer
 
-from engines.asr.fastconformer.files import CTC_HEAD, ENCODER, JOINT, PREDICTOR
-from engines.asr.fastconformer.network import INPUTS, OUTPUTS, PROMPT
+from engines.asr.fastconformer.names import CTC_HEAD, ENCODER, INPUTS, JOINT, OUTPUTS, PREDICTOR, PROMPT
+from modelkit.importing.asr.row_quantization import quantize_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,15 +23,17 @@ if TYPE_CHECKING:
 Precision = Literal["float32", "int8"]
 
 _OPSET = 17
-_BLOCK = 32
-_LEVEL = 4
-"""Matrix products of 8-bit integers, scaled by block and by row: rows do not depend on their batch."""
 
 
 def export(networks: Networks, shape: Shape, directory: Path, precision: Precision) -> None:
     """Write the graphs of a recognizer into ``directory``."""
     rows = 2
-    state = {name: torch.zeros(rows, *sizes) for name, sizes in shape.state().items()}
+    subsampled = {name: torch.zeros(rows, *sizes) for name, sizes in shape.subsampled().items()}
+    cached = {
+        f"{name}_{layer}": torch.zeros(rows, *sizes)
+        for layer in range(shape.layers)
+        for name, sizes in shape.cached().items()
+    }
     chunk = {
         "mels": torch.zeros(rows, shape.chunk_mels, shape.mel_bins),
         "keep1": torch.ones(rows, shape.chunk_mels // 2),
@@ -40,12 +41,14 @@ def export(networks: Networks, shape: Shape, directory: Path, precision: Precisi
         "bias": torch.zeros(rows, shape.left_frames + shape.chunk_frames),
     }
     prompt = {PROMPT: torch.zeros(rows, shape.prompts)} if shape.prompts else {}
-    arguments = chunk | state | prompt
+    arguments = chunk | subsampled | cached | prompt
     assert tuple(arguments)[: len(INPUTS)] == INPUTS
     encoder = directory / ENCODER
-    _export(networks.encoder, tuple(arguments.values()), encoder, tuple(arguments), OUTPUTS)
+    _export(networks.encoder, tuple(arguments.values()), encoder, tuple(arguments), OUTPUTS, layered=OUTPUTS[-3:])
     if precision == "int8":
-        _quantize(encoder)
+        model = onnx.load(encoder)
+        quantize_rows(model)
+        onnx.save(model, encoder)
     if networks.predictor is not None and networks.joint is not None:
         cells = torch.zeros(rows, shape.predictor_layers, shape.predictor_width)
         _export(
@@ -69,9 +72,14 @@ def export(networks: Networks, shape: Shape, directory: Path, precision: Precisi
 
 
 def _export(
-    module: nn.Module, arguments: tuple[torch.Tensor, ...], path: Path, inputs: Sequence[str], outputs: Sequence[str]
+    module: nn.Module,
+    arguments: tuple[torch.Tensor, ...],
+    path: Path,
+    inputs: Sequence[str],
+    outputs: Sequence[str],
+    layered: Sequence[str] = (),
 ) -> None:
-    names = [*inputs, *outputs]
+    """Export a network; rows come first everywhere but in ``layered``, where layers come before them."""
     with torch.inference_mode(), warnings.catch_warnings():
         # The tracer that unrolls layers and folds constants is older than the one that torch recommends.
         warnings.simplefilter("ignore")
@@ -81,16 +89,7 @@ def _export(
             str(path),
             input_names=list(inputs),
             output_names=list(outputs),
-            dynamic_axes={name: {0: "rows"} for name in names},
+            dynamic_axes={name: {int(name in layered): "rows"} for name in (*inputs, *outputs)},
             opset_version=_OPSET,
             dynamo=False,
         )
-
-
-def _quantize(path: Path) -> None:
-    """Quantize the matrix products of a graph to 8 bits, in place."""
-    quantizer = MatMulNBitsQuantizer(
-        onnx.load(path), bits=8, block_size=_BLOCK, is_symmetric=True, accuracy_level=_LEVEL
-    )
-    quantizer.process()
-    quantizer.model.save_model_to_file(str(path))

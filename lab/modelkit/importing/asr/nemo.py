@@ -140,8 +140,8 @@ def _check_tdt(archive: Archive) -> None:
     durations = archive.get("decoding.durations") or archive.get("model_defaults.tdt_durations")
     if archive.get("loss.loss_name") == "tdt" or archive.get("joint.num_extra_outputs") or durations:
         raise CheckpointError(
-            f"{archive.path} is a token-and-duration transducer (TDT), which is not served: take a checkpoint with RNNT "
-            "or CTC"
+            f"{archive.path} is a token-and-duration transducer (TDT), which is not served: take a checkpoint "
+            "with RNNT or CTC"
         )
 
 
@@ -159,8 +159,8 @@ def _contexts(archive: Archive) -> list[tuple[int, int]]:
         is_pair = isinstance(pair, list) and len(pair) == 2 and all(type(one) is int for one in pair)
         if not is_pair or not 1 <= pair[0] <= 1000 or not 0 <= pair[1] <= 100:
             raise CheckpointError(
-                f"{archive.path} has encoder.att_context_size: {stated!r}; pairs of left and right frames are expected, "
-                "such as [70, 6]"
+                f"{archive.path} has encoder.att_context_size: {stated!r}; pairs of left and right frames are "
+                "expected, such as [70, 6]"
             )
     return [(left, right) for left, right in pairs]
 
