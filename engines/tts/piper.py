@@ -39,7 +39,7 @@ class VoiceFileError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class PiperConfig:
-    """What a voice's JSON file says.
+    """Configuration of a voice, from its JSON file.
 
     Attributes:
         language: code of two or three letters.
@@ -126,7 +126,7 @@ class PiperVoice:
         return " ".join("".join(sentence) for sentence in sentences)
 
     def transcribe(self, phonemes: str) -> str:
-        """Return those phonemes of the International Phonetic Alphabet that the voice knows."""
+        """Return the phonemes that the voice knows."""
         return "".join(sign for sign in phonemes if sign in self._config.ids)
 
     def speak(self, phonemes: str, speed: float, noise: np.random.Generator) -> Iterator[npt.NDArray[np.float32]]:

@@ -98,7 +98,7 @@ class SessionHost:
         return dict(variants)
 
     def languages(self, variants: Mapping[str, str]) -> Languages:
-        """Return the languages of the recognizer that serves a caller's choice of variants."""
+        """Return the languages of the recognizer that ``variants`` choose."""
         recognizer: Recognizer = self.models.get(ASR, variants.get(ASR, ""))
         return recognizer.languages
 

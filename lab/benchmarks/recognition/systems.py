@@ -107,18 +107,17 @@ class LiveEngine:
         """Hears an utterance in pieces, with a text after each.
 
         Returns:
-            JSON: ``texts``, pairs of the seconds heard and the text; ``last_seconds``, which were computed for the
-            last one: on one core the time that it takes where nothing else runs.
+            JSON: ``texts``, pairs of the seconds heard and the text; ``last_seconds``, which the last one took.
         """
         number, step, texts = next(self._ids), round(self._interval * RATE_HZ), []
-        began = time.process_time()
+        began = time.perf_counter()
         for start in range(0, len(utterance), step):
-            began = time.process_time()
+            began = time.perf_counter()
             piece = utterance[start : start + step]
             end = start + step >= len(utterance)
             text = self._ask(number, piece, start=not start, end=end, decode=True)
             texts.append((round(start / RATE_HZ + len(piece) / RATE_HZ, 2), text))
-        return json.dumps({"texts": texts, "last_seconds": time.process_time() - began})
+        return json.dumps({"texts": texts, "last_seconds": time.perf_counter() - began})
 
     def _ask(self, number: int, audio: Samples, *, start: bool, end: bool, decode: bool = False) -> str:
         request = AsrRequest(number, audio, start=start, end=end, decode=decode, language="en")

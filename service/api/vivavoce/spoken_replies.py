@@ -27,7 +27,7 @@ _FIELD = "config.reply_audio"
 
 
 def to_reply_voice(config: pb.ConversationConfig) -> ReplyVoice | None:
-    """Read how replies are spoken, with the name of the voice alone; None: they are not.
+    """Read how replies are spoken, with the voice's name alone; None: not at all.
 
     Raises:
         InvalidInputError: a field cannot be honoured; the error names it.
