@@ -99,6 +99,9 @@ class FakeModels:
     def open_sequences(self) -> list[FakeSequence]:
         return [sequence for sequence in self.sequences if sequence.requests and not sequence.ended]
 
+    async def prepare(self) -> None:
+        """Reads nothing: there is no configuration."""
+
     def open_sequence(self, options: RecognitionOptions = NO_OPTIONS) -> FakeSequence:
         sequence = FakeSequence(self, options)
         self.sequences.append(sequence)
