@@ -69,6 +69,7 @@ def load_recognizer(folder: Path, card: Mapping[str, Any], threads: int) -> Fast
         transducer=transducer,
         ctc_head=_ctc_head(load_session(folder / CTC_HEAD, threads)) if shape.has_ctc else None,
         decoder=cast("Decoder", decoder),
+        prompts={"": 0} | card.get("prompts", {}),
     )
 
 

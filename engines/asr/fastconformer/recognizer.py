@@ -19,7 +19,7 @@ from engines.asr.serving.recognizer import HINTS_SECONDS, Alternative, TimedWord
 from engines.asr.serving.utterance import SAMPLE_RATE, Utterance
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from concurrent.futures import Future
 
     from numpy.typing import NDArray
@@ -82,6 +82,7 @@ class FastConformerRecognizer:
         ctc_head: logarithmic probabilities of tokens, float32 ``[frames, tokens + 1]`` of the encoder's
             ``[frames, width]``; None without one.
         decoder: what texts come from.
+        prompts: prompt of each language of a network with prompts, by its code; "" for an utterance that names none.
 
     Attributes:
         max_seconds: Longest utterance, in seconds: its audio is kept, 4 MB a minute.
@@ -100,12 +101,14 @@ class FastConformerRecognizer:
         transducer: Transducer | None,
         ctc_head: Callable[[Floats], Floats] | None,
         decoder: Decoder,
+        prompts: Mapping[str, int] | None = None,
     ) -> None:
         self._shape = shape
         self._encoder = encoder
         self._tokenizer = tokenizer
         self._transducer = transducer if decoder == "rnnt" else None
         self._ctc = ctc_head
+        self._prompts = prompts or {"": 0}
         self._biases = BiasCache(tokenizer.vocabulary())
 
     def covered_samples(self, samples: int) -> int:
@@ -195,7 +198,10 @@ class FastConformerRecognizer:
 
     def _read(self, rows: Sequence[tuple[Utterance, _Progress]], *, ends: bool) -> None:
         """Read one chunk of each utterance and go on with its hypothesis."""
-        chunks = [Chunk(progress.stream, utterance.audio, ends) for utterance, progress in rows]
+        chunks = [
+            Chunk(progress.stream, utterance.audio, ends, self._prompts.get(utterance.language, self._prompts[""]))
+            for utterance, progress in rows
+        ]
         encoded, streams = self._encoder.read(chunks)
         for (_, progress), stream in zip(rows, streams, strict=True):
             progress.stream = stream

@@ -41,9 +41,21 @@ if TYPE_CHECKING:
     type=click.Choice(["rnnt", "ctc"]),
     help="What texts come from, where MODEL has both.  [default: rnnt where there is one]",
 )
+@click.option(
+    "--language",
+    metavar="CODE",
+    help="Language that MODEL recognizes, or that one with prompts is asked for.  [default: en, or auto]",
+)
 @json_option
 def import_asr_command(
-    *, source: Path, out: Path, look_ahead: int | None, precision: str, decoder: str | None, as_json: bool
+    *,
+    source: Path,
+    out: Path,
+    look_ahead: int | None,
+    precision: str,
+    decoder: str | None,
+    language: str | None,
+    as_json: bool,
 ) -> None:
     """Make an engine of a cache-aware streaming recognizer.
 
@@ -54,7 +66,7 @@ def import_asr_command(
         from modelkit.errors import ModelkitError  # noqa: PLC0415 - loading a command stays quick
         from modelkit.importing.asr.engine import AsrOptions, import_asr  # noqa: PLC0415
 
-    options = AsrOptions(look_ahead, cast("Precision", precision), cast("Decoder | None", decoder))
+    options = AsrOptions(look_ahead, cast("Precision", precision), cast("Decoder | None", decoder), language)
     try:
         with extra("train", "Importing this"), libraries_quiet():
             card = import_asr(source, out, options, lambda step: click.echo(f"{step} …", err=True))

@@ -15,6 +15,7 @@ import soundfile as sf
 from engines.asr.fastconformer.encoder import Chunk, Encoder, OnnxStep, Stream
 from engines.asr.fastconformer.loading import load_recognizer
 from engines.asr.fastconformer.names import ENCODER, PIECES
+from engines.asr.serving.requests import AUTO
 from engines.asr.serving.utterance import SAMPLE_RATE, Utterance
 from engines.asr.session import load_session
 from modelkit.errors import CheckpointError
@@ -44,6 +45,7 @@ _SETTINGS = {
     'key: "workers", value: { string_value: "2" }': 'key: "workers", value: { string_value: "1" }',
     'key: "threads", value: { string_value: "1" }': 'key: "threads", value: { string_value: "2" }',
 }
+_LANGUAGES = 'key: "languages", value: {{ string_value: "{}" }}'
 _TOLERANCE = {"float32": 1e-3, "int8": 0.25}
 """Greatest difference of the encoder's frames from the origin's, as a share of their greatest value."""
 
@@ -56,11 +58,14 @@ class AsrOptions:
         look_ahead: milliseconds of a chunk; None: see ``AsrCheckpoint.with_look_ahead``.
         precision: of the encoder's weights.
         decoder: what texts come from; None: the transducer where there is one.
+        language: code of what the network recognizes, or what one with prompts is asked for where nobody names a
+            language; None: ``en``, or ``auto`` of a network with prompts.
     """
 
     look_ahead: int | None = None
     precision: Precision = "int8"
     decoder: Decoder | None = None
+    language: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,17 +122,25 @@ def import_asr(
             "decoder": decoder,
             "shape": dataclasses.asdict(checkpoint.shape),
         }
-        if checkpoint.languages:
-            recognizer |= {"languages": dict(checkpoint.languages), "prompt": checkpoint.default_prompt}
+        prompts = _prompts(checkpoint, options.language)
+        if prompts:
+            recognizer["prompts"] = prompts
         progress("comparing with the origin on speech")
-        parity = _compare(checkpoint, files, recognizer)
+        parity = _compare(checkpoint, files, recognizer, prompts)
         if parity.greatest_difference > _TOLERANCE[options.precision] * parity.greatest_value:
             raise CheckpointError(
                 f"{source}: the imported encoder differs from its origin by {parity.greatest_difference:.2g} of "
                 f"{parity.greatest_value:.2g}: import it with --precision float32, or tell us about this checkpoint"
             )
         card = _card(source, checkpoint, options, decoder, parity)
-        write_asr(directory, files, recognizer, card, _SETTINGS)
+        languages = list(dict.fromkeys([options.language or (AUTO if prompts else "en"), *filter(None, prompts)]))
+        write_asr(
+            directory,
+            files,
+            recognizer,
+            card,
+            _SETTINGS | {_LANGUAGES.format("en"): _LANGUAGES.format(",".join(languages))},
+        )
     return card
 
 
@@ -148,12 +161,29 @@ def _decoder(checkpoint: AsrCheckpoint, wanted: Decoder | None) -> Decoder:
     return wanted or there[0]
 
 
-def _compare(checkpoint: AsrCheckpoint, files: Path, recognizer: dict[str, object]) -> Parity:
+def _prompts(checkpoint: AsrCheckpoint, language: str | None) -> dict[str, int]:
+    """Return the prompt of each language by its code, "" for none; empty for a network without prompts.
+
+    Raises:
+        CheckpointError: it has no prompt for ``language``.
+    """
+    if not checkpoint.languages:
+        return {}
+    found = {AUTO: checkpoint.default_prompt}
+    for tag, prompt in checkpoint.languages.items():
+        found.setdefault(tag.lower().split("-")[0], prompt)
+    if language is not None and language not in found:
+        raise CheckpointError(f"{checkpoint.name} has no prompt for {language!r}: choose {', '.join(sorted(found))}")
+    return {"": found[language or AUTO], **found}
+
+
+def _compare(checkpoint: AsrCheckpoint, files: Path, recognizer: dict[str, object], prompts: dict[str, int]) -> Parity:
     audio, _ = sf.read(_SPEECH, dtype="float32")
     encoder = Encoder(checkpoint.shape, OnnxStep(load_session(files / ENCODER, threads=2)))
-    ours = read_all(encoder, [audio], checkpoint.default_prompt)[0]
-    beside = read_all(encoder, [audio[SAMPLE_RATE:], audio], checkpoint.default_prompt)[1]
-    theirs = encode(checkpoint, audio)
+    prompt = prompts.get("", 0)
+    ours = read_all(encoder, [audio], prompt)[0]
+    beside = read_all(encoder, [audio[SAMPLE_RATE:], audio], prompt)[1]
+    theirs = encode(checkpoint, audio, prompt)
     if theirs.shape != ours.shape:
         raise CheckpointError(f"{checkpoint.name} makes {len(theirs)} frames where {len(ours)} were expected")
     served = load_recognizer(files, recognizer, threads=2)

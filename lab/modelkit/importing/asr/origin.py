@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _ENCODER, _PROMPT = "encoder.", "prompt_projector."
 
 
-def encode(checkpoint: AsrCheckpoint, audio: NDArray[np.float32]) -> NDArray[np.float32]:
+def encode(checkpoint: AsrCheckpoint, audio: NDArray[np.float32], prompt: int) -> NDArray[np.float32]:
     """Return the encoder's frames of an utterance, float32 ``[frames, width]``."""
     shape = checkpoint.shape
     config = transformers.NemotronAsrStreamingEncoderConfig(
@@ -50,7 +50,7 @@ def encode(checkpoint: AsrCheckpoint, audio: NDArray[np.float32]) -> NDArray[np.
                 )
             )
             _load(projector, checkpoint.weights, _ENCODER + _PROMPT)
-            told = one_hot(torch.tensor(checkpoint.default_prompt), shape.prompts).float()
+            told = one_hot(torch.tensor(prompt), shape.prompts).float()
             found = projector(torch.cat([found, told.expand(*found.shape[:2], -1)], -1))
     frames: NDArray[np.float32] = found[0].numpy()
     return frames
