@@ -39,14 +39,14 @@ class VoiceFileError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class PiperConfig:
-    """What a voice's JSON file says.
+    """Configuration of a voice, from its JSON file.
 
     Attributes:
         language: code of two or three letters.
         espeak_voice: name of the rules by which espeak-ng pronounces.
         sample_rate: samples a second.
         ids: numbers of each phoneme.
-        scales: noise, length and noise of durations, as the voice was trained.
+        length: of each sound; 1 as the voice was trained.
         speakers: how many voices the network has.
     """
 
@@ -54,7 +54,7 @@ class PiperConfig:
     espeak_voice: str
     sample_rate: int
     ids: Mapping[str, tuple[int, ...]]
-    scales: tuple[float, float, float]
+    length: float
     speakers: int
 
 
@@ -68,13 +68,10 @@ def read_config(path: Path) -> PiperConfig:
         told: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         espeak, inference = told["espeak"]["voice"], told.get("inference", {})
         ids = {phoneme: tuple(map(int, numbers)) for phoneme, numbers in told["phoneme_id_map"].items()}
-        scales = tuple(
-            float(inference.get(name, usual))
-            for name, usual in (("noise_scale", 0.667), ("length_scale", 1.0), ("noise_w", 0.8))
-        )
+        length = float(inference.get("length_scale", 1.0))
         language = str(told.get("language", {}).get("family") or espeak).lower().split("-")[0]
         config = PiperConfig(
-            language, str(espeak), int(told["audio"]["sample_rate"]), ids, scales, int(told.get("num_speakers", 1))
+            language, str(espeak), int(told["audio"]["sample_rate"]), ids, length, int(told.get("num_speakers", 1))
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise VoiceFileError(f"{path} is not the JSON file of a Piper voice ({error!r}): download it again") from error
@@ -129,7 +126,7 @@ class PiperVoice:
         return " ".join("".join(sentence) for sentence in sentences)
 
     def transcribe(self, phonemes: str) -> str:
-        """Return those phonemes of the International Phonetic Alphabet that the voice knows."""
+        """Return the phonemes that the voice knows."""
         return "".join(sign for sign in phonemes if sign in self._config.ids)
 
     def speak(self, phonemes: str, speed: float, noise: np.random.Generator) -> Iterator[npt.NDArray[np.float32]]:
@@ -151,7 +148,7 @@ class PiperVoice:
             feeds: dict[str, npt.NDArray[Any]] = {
                 "input": np.array([ids], np.int64),
                 "input_lengths": np.array([len(ids)], np.int64),
-                "scales": np.array([0.0, self._config.scales[1] / speed, 0.0], np.float32),
+                "scales": np.array([0.0, self._config.length / speed, 0.0], np.float32),
             }
             if self._takes_speaker:
                 feeds["sid"] = np.array([0], np.int64)
@@ -176,5 +173,5 @@ def _phonemizer() -> Any:  # noqa: ANN401 - a package without types
         return importlib.import_module("piper.phonemize_espeak").EspeakPhonemizer()
     except ImportError as error:
         raise VoiceFileError(
-            "Piper's voices need espeak-ng's phonemes: run pip install 'vivavoce-server[piper]' (GPL-3.0) and start again"
+            "Piper's voices need espeak-ng's phonemes: run pip install 'vivavoce-server[piper]' (GPL-3.0)"
         ) from error

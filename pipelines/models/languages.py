@@ -57,7 +57,7 @@ class Languages:
 
     @property
     def default(self) -> str:
-        """Code of what is recognized where nobody names a language; "" where that is found out."""
+        """Code of the language of unnamed speech; "" where it is found out."""
         return "" if self.codes[0] == AUTO else self.codes[0]
 
     def code(self, name: str) -> str | None:
@@ -83,7 +83,7 @@ ENGLISH = Languages()
 
 
 def read_languages(codes: str, translates: str) -> Languages:
-    """Read the parameters ``languages`` and ``translates`` of a recognizer's configuration."""
+    """Read the parameters ``languages`` and ``translates`` of a recognizer."""
     named = tuple(code.strip() for code in codes.split(",") if code.strip())
     return Languages(named or ENGLISH.codes, translates == "true")
 

@@ -52,6 +52,10 @@ def _murmur(seconds: float) -> npt.NDArray[np.float32]:
     return (0.01 * noise).astype(np.float32)
 
 
+async def _prepare(model: TritonRecognizer | TritonSynthesizer) -> None:
+    await model.prepare()
+
+
 SHIPPED = EngineRegistry(
     EngineContract(
         role=ASR,
@@ -63,7 +67,7 @@ SHIPPED = EngineRegistry(
             )
         ),
         client=TritonRecognizer,
-        prepare=TritonRecognizer.prepare,
+        prepare=_prepare,
         lease=LeasedRecognizer,
         probes=(SpeechProbe(_murmur(0.6)), SpeechProbe(_murmur(1.0))),
         heartbeat=SpeechProbe(_murmur(0.3)),
@@ -110,6 +114,7 @@ SHIPPED = EngineRegistry(
         role=TTS,
         tensors=frozenset(("TEXT", "PHONEMES", "SPEED", "PAUSE_MS", "VOICE", "SEED", "AUDIO")),
         client=TritonSynthesizer,
+        prepare=_prepare,
         probes=(SynthesisProbe("Yes."), SynthesisProbe("The ferry leaves at nine, and comes back in the evening.")),
         heartbeat=SynthesisProbe("Yes."),
         read_example=read_spoken,

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 DEFAULT_VOICE = "heart"
-"""Name of the voice of the shipped engine."""
+"""Name of the voice of the shipped engine, by which every model takes its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,10 @@ class SpeechPart:
 
 class Synthesizer(Protocol):
     """Speech synthesis."""
+
+    @property
+    def language(self) -> str:
+        """Code of the language that it speaks."""
 
     def speak(
         self, parts: Sequence[SpeechPart], voice: str, seed: int

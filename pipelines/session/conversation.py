@@ -12,7 +12,6 @@ from pipelines.audio.formats import MODEL_RATE_HZ
 from pipelines.errors import InvalidInputError
 from pipelines.load.workload import Workload
 from pipelines.messages import AwayReason, GoingAway, Reply, SpeechBegan, Status, Transcript
-from pipelines.models.contracts import TTS
 from pipelines.models.phrase_hints import with_hints
 from pipelines.recognition.segments import Segments
 from pipelines.session.audio_input import Hearing
@@ -157,7 +156,6 @@ class Conversation:
         """Change the configuration; raise InvalidInputError where it is impossible."""
         self._config = self._config.updated(update)
         self._models.choose(self._config.variants, self._config.recognition.language)
-        self.speech.variant = self._config.variants.get(TTS)
         self._dispatch(events.Updated(self._config.turns.endpointing, self._stages.plan(self._config)))
 
     def end_utterance(self, request_id: str = "") -> None:

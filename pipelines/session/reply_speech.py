@@ -70,7 +70,6 @@ class ReplySpeech:
         on_failure: called with the turn that cannot be spoken, the name of the stage, why, and the event for it.
 
     Attributes:
-        variant: engine that speaks the next replies; None for the one without a variant.
         on_first_audio: called with the turn and the time when the first audio of a reply goes out.
     """
 
@@ -84,7 +83,7 @@ class ReplySpeech:
         on_event: Callable[[events.Event], None],
         on_failure: Callable[[int, str, ModelError, events.Event], None],
     ) -> None:
-        self._voice, self.variant = config.reply_voice, config.variants.get(TTS)
+        self._voice = config.reply_voice
         self._lead_seconds = config.reply_voice.lead_seconds if config.reply_voice else DEFAULT_LEAD_SECONDS
         self._models, self._bulk, self._outbox = models, bulk, outbox
         self._state, self._on_event, self._on_failure = state, on_event, on_failure
@@ -210,9 +209,9 @@ class ReplySpeech:
 
     async def _send_all(self, spoken: _SpokenReply, voice: ReplyVoice) -> None:
         """Send a reply's audio as it is synthesized; before the start, prepare it."""
-        sentences = sentences_of_text(spoken.text, voice.lexicon, voice.speed)
-        model: Synthesizer = self._models.get(TTS, self.variant)
-        speech = Speech(model, sentences, voice.voice, voice.seed, self._bulk)
+        sentences = sentences_of_text(spoken.text, voice.lexicon, voice.speed, language=voice.voice.language)
+        model: Synthesizer = self._models.get(TTS, voice.voice.variant)
+        speech = Speech(model, sentences, voice.seed, self._bulk)
         encoder, position = SpeechEncoder(voice.audio_format), 0
         marks: tuple[Mark, ...] = ()
         async with contextlib.aclosing(speech.samples(spoken.started.wait)) as pieces:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from pipelines.audio.encoding import SpeechFormat
 from pipelines.errors import InvalidInputError
-from pipelines.models.synthesis_port import DEFAULT_VOICE
 from pipelines.speech.lexicon import Lexicon
+from pipelines.speech.synthesis import Voice
 
 DEFAULT_LEAD_SECONDS = 0.25
 _LEAD_SECONDS = (0.1, 10.0)
@@ -19,7 +19,7 @@ class ReplyVoice:
 
     Attributes:
         audio_format: format of the audio.
-        voice: name of the voice.
+        voice: speaks.
         speed: 1 for the voice's own, 0.5 to 2.
         seed: the same seed gives the same audio.
         lexicon: the caller's own pronunciations.
@@ -30,7 +30,7 @@ class ReplyVoice:
     """
 
     audio_format: SpeechFormat = field(default_factory=SpeechFormat)
-    voice: str = DEFAULT_VOICE
+    voice: Voice = field(default_factory=Voice)
     speed: float = 1.0
     seed: int = 0
     lexicon: Lexicon = field(default_factory=Lexicon)

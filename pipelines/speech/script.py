@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pipelines.speech.lexicon import Lexicon
     from pipelines.speech.sentences import Sentence
 
+ENGLISH = "en"
 NOTHING_TO_SPEAK = "NOTHING_TO_SPEAK"
 """Reason of the error for a text of signs or markup alone."""
 MAX_TEXT_CHARACTERS = 10_000
@@ -27,7 +28,9 @@ MAX_SPOKEN_CHARACTERS = 20_000
 """With the aliases of a lexicon in it."""
 
 
-def sentences_of_text(text: str, lexicon: Lexicon, speed: float = 1.0, field: str = "text") -> Iterator[Sentence]:
+def sentences_of_text(
+    text: str, lexicon: Lexicon, speed: float = 1.0, field: str = "text", language: str = ENGLISH
+) -> Iterator[Sentence]:
     """Return the sentences of a text, each read when it is asked for.
 
     Args:
@@ -35,22 +38,25 @@ def sentences_of_text(text: str, lexicon: Lexicon, speed: float = 1.0, field: st
         lexicon: the caller's own pronunciations.
         speed: 1 for the voice's own.
         field: what errors name it.
+        language: code of the text's language; figures of English alone are verbalized here, others by the voice.
 
     Raises:
         InvalidInputError: it is empty or too long, or holds nothing that can be spoken, or what is no text.
     """
     _check(text, MAX_TEXT_CHARACTERS, field)
-    return _spoken([*lexicon.applied([Span(text, speed=speed)])], field)
+    return _spoken([*lexicon.applied([Span(text, speed=speed)])], field, language)
 
 
-def sentences_of_ssml(document: str, lexicon: Lexicon, speed: float = 1.0, field: str = "ssml") -> Iterator[Sentence]:
+def sentences_of_ssml(
+    document: str, lexicon: Lexicon, speed: float = 1.0, field: str = "ssml", language: str = ENGLISH
+) -> Iterator[Sentence]:
     """Return the sentences of SSML; see :func:`sentences_of_text`."""
     _check(document, MAX_SSML_CHARACTERS, field)
     spans = (
         dataclasses.replace(span, speed=min(MAX_SPEED, max(MIN_SPEED, speed * span.speed)))
         for span in read_ssml(document, field)
     )
-    return _spoken([*lexicon.applied(spans)], field)
+    return _spoken([*lexicon.applied(spans)], field, language)
 
 
 def check_speed(speed: float, field: str) -> float:
@@ -74,12 +80,12 @@ def _check(text: str, most: int, field: str) -> None:
     check_characters(text, field)
 
 
-def _spoken(spans: Sequence[Span], field: str) -> Iterator[Sentence]:
+def _spoken(spans: Sequence[Span], field: str, language: str) -> Iterator[Sentence]:
     length = sum(len(span.text) for span in spans)
     if length > MAX_SPOKEN_CHARACTERS:
         message = f"with its aliases the text has {length:,} characters: at most {MAX_SPOKEN_CHARACTERS:,} are spoken"
         raise InvalidInputError(field, "TEXT_TOO_LONG", message)
-    sentences = split(spans)
+    sentences = split(spans, verbalizes=language == ENGLISH)
     opening = []
     for sentence in sentences:
         opening.append(sentence)

@@ -68,11 +68,16 @@ class Sentence:
     pause_seconds: float
 
 
-def split(spans: Iterable[Span]) -> Iterator[Sentence]:
-    """Yield the sentences of a text lazily; none without words."""
+def split(spans: Iterable[Span], *, verbalizes: bool = True) -> Iterator[Sentence]:
+    """Yield the sentences of a text lazily; none without words.
+
+    Args:
+        spans: of the text.
+        verbalizes: whether figures and signs are written out in English; otherwise that is left to the voice.
+    """
     last: Sentence | None = None
     for group in _groups(spans):
-        for sentence in _sentences(group):
+        for sentence in _sentences(group, verbalizes=verbalizes):
             if last is not None:
                 yield last
             last = sentence
@@ -182,12 +187,12 @@ def _cut(span: Span, *, is_first: bool) -> Iterator[Span]:
     yield dataclasses.replace(span, text=rest)
 
 
-def _sentences(group: list[Span]) -> Iterator[Sentence]:
+def _sentences(group: list[Span], *, verbalizes: bool) -> Iterator[Sentence]:
     """Yield the sentences of a group of pieces, split where too long."""
     parts: list[SpeechPart] = []
     written: list[str] = []
     for span in group:
-        for words in (span.text,) if span.phonemes else _chunks(spoken(span)):
+        for words in (span.text,) if span.phonemes else _chunks(spoken(span) if verbalizes else span.text):
             if sum(map(_size, parts)) + len(words) + len(span.phonemes) > _MAX_SPOKEN_CHARACTERS:
                 yield from _finished(parts, written, _JOINT_PAUSE_SECONDS)
                 parts, written = [], []

@@ -11,7 +11,6 @@ import numpy as np
 
 from pipelines.audio.encoding import SpeechEncoder
 from pipelines.audio.formats import SPEECH_RATE_HZ
-from pipelines.errors import InvalidInputError
 from pipelines.models.contracts import TTS
 from pipelines.models.synthesis_port import DEFAULT_VOICE
 
@@ -25,10 +24,8 @@ if TYPE_CHECKING:
     from pipelines.models.synthesis_port import Synthesizer
     from pipelines.speech.sentences import Sentence
 
-VOICES = (DEFAULT_VOICE,)
-"""Names of the voices that there are."""
 LANGUAGE = "en-US"
-"""That of all voices."""
+"""That of the shipped voice."""
 
 MAX_PIECE_BYTES = 32 << 10
 """Of encoded audio that is handed on at a time."""
@@ -60,16 +57,19 @@ class AudioPiece:
     marks: tuple[Mark, ...] = ()
 
 
-def check_voice(name: str, field: str) -> str:
-    """Return the name of a voice, the default one for "".
+@dataclass(frozen=True, slots=True)
+class Voice:
+    """A voice, as callers choose it.
 
-    Raises:
-        InvalidInputError: there is no such voice.
+    Attributes:
+        name: by which callers know it.
+        variant: the engine that speaks with it; "" for the one that serves where none is chosen.
+        language: code of what it speaks.
     """
-    if name and name not in VOICES:
-        message = f"there is no voice {name[:40]!r}: choose {' or '.join(VOICES)}, or leave the name out"
-        raise InvalidInputError(field, "UNKNOWN_VOICE", message)
-    return name or DEFAULT_VOICE
+
+    name: str = DEFAULT_VOICE
+    variant: str = ""
+    language: str = "en"
 
 
 class Speech:
@@ -78,17 +78,15 @@ class Speech:
     Args:
         model: speaks.
         sentences: what is spoken; asked for when the one before has been spoken.
-        voice: name of the voice.
         seed: the same seed gives the same samples.
         bulk: what is not heard next waits here for replies that are due.
     """
 
     def __init__(
-        self, model: Synthesizer, sentences: Iterator[Sentence], voice: str, seed: int, bulk: BulkGate | None = None
+        self, model: Synthesizer, sentences: Iterator[Sentence], seed: int, bulk: BulkGate | None = None
     ) -> None:
         self._model = model
         self._sentences = sentences
-        self._voice = voice
         self._seed = seed
         self._bulk = bulk
 
@@ -111,7 +109,7 @@ class Speech:
             if not sentence.text:
                 pass
             elif is_first or self._bulk is None:
-                async with contextlib.aclosing(self._model.speak(sentence.parts, self._voice, self._seed)) as pieces:
+                async with contextlib.aclosing(self._model.speak(sentence.parts, DEFAULT_VOICE, self._seed)) as pieces:
                     async for piece in pieces:
                         yield piece, begins
                         begins = None
@@ -126,7 +124,7 @@ class Speech:
     async def _sentence_behind_replies(self, sentence: Sentence, bulk: BulkGate) -> list[npt.NDArray[np.float32]]:
         """Return a whole sentence: the gate must not stay held while a slow caller reads."""
         async with bulk.piece(TTS):
-            return [piece async for piece in self._model.speak(sentence.parts, self._voice, self._seed)]
+            return [piece async for piece in self._model.speak(sentence.parts, DEFAULT_VOICE, self._seed)]
 
     async def encoded(self, audio_format: SpeechFormat) -> AsyncGenerator[AudioPiece, None]:
         """Yield pieces of encoded audio, as they are ready.

@@ -36,7 +36,7 @@ class TranscriptStyle:
     mask_profanity: bool = False
 
     def of(self, language: str) -> TranscriptStyle:
-        """Return the style for a language by its code: figures have grammars for English alone."""
+        """Return the style for a language: figures are written in English alone."""
         return self if language in {"", "en"} else replace(self, figures=False)
 
     async def write(self, text: str, *, is_final: bool) -> str:

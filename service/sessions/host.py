@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pipelines.errors import InvalidInputError
-from pipelines.models.contracts import ASR
+from pipelines.models.contracts import ASR, TTS
 from pipelines.models.languages import AUTO, to_language
 from pipelines.models.shipped import SHIPPED
+from pipelines.models.synthesis_port import DEFAULT_VOICE
 from pipelines.session.conversation import Conversation
 from pipelines.session.shipped_stages import SHIPPED_STAGES
+from pipelines.speech.synthesis import Voice
 from pipelines.turns.state import DEFAULT_LATE_SECONDS
 from service.admission.admission import RecordingMemory
 from service.knowledge import check_bases
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from pipelines.turns.observer import TurnObserver
     from pipelines.vad.voice_activity import SileroModel, VoiceActivity
     from service.admission.admission import Admission
+
+_MAX_SHOWN = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +98,7 @@ class SessionHost:
         return dict(variants)
 
     def languages(self, variants: Mapping[str, str]) -> Languages:
-        """Return the languages of the recognizer that serves a caller's choice of variants."""
+        """Return the languages of the recognizer that ``variants`` choose."""
         recognizer: Recognizer = self.models.get(ASR, variants.get(ASR, ""))
         return recognizer.languages
 
@@ -122,6 +126,37 @@ class SessionHost:
         """
         codes = {self.language(name, variants, field_name) for name in names if name}
         return next(iter(codes), "") if len(codes) < 2 else self.language(AUTO, variants, field_name)
+
+    @property
+    def voices(self) -> tuple[Voice, ...]:
+        """All voices, the default one first; those of variants go by the variants' names."""
+        variants = ("", *self.engines.variants(TTS))
+        return tuple(Voice(one or DEFAULT_VOICE, one, self.models.get(TTS, one).language) for one in variants)
+
+    def choose_voice(self, name: str, field_name: str, language: str = "", variant: str = "") -> Voice:
+        """Return a voice by its name.
+
+        Args:
+            name: as the caller wrote it; "": that of ``variant``, or the first that speaks the language.
+            field_name: the field that it stands in.
+            language: BCP 47 tag of the text's language; "": that of the voice.
+            variant: the chosen engine; "" for none.
+
+        Raises:
+            InvalidInputError: there is no such voice, or it does not speak the language.
+        """
+        code = language.lower().split("-")[0]
+        named = [one for one in self.voices if (one.name == name if name else variant in {"", one.variant})]
+        if not named:
+            there = " or ".join(one.name for one in self.voices)
+            message = f"there is no voice {name[:_MAX_SHOWN]!r}: choose {there}, or leave the name out"
+            raise InvalidInputError(field_name, "UNKNOWN_VOICE", message)
+        able = [one for one in named if code in {"", one.language}]
+        if not able:
+            spoken = dict.fromkeys("en-US" if one.language == "en" else one.language for one in named)
+            message = f"the language {language[:_MAX_SHOWN]!r} is not served: choose {', '.join(spoken)}"
+            raise InvalidInputError("language_code", "UNSUPPORTED_LANGUAGE", message)
+        return able[0]
 
     def bases_of(self, agent: str, names: Iterable[str], field_name: str) -> tuple[str, ...]:
         """Return a caller's knowledge bases, with that of the conversation's agent.

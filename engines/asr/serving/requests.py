@@ -113,7 +113,7 @@ class AsrResult:
 
 
 def check_language(request: AsrRequest, settings: AsrSettings) -> None:
-    """Raise InvalidLanguageError if a START asks for what the recognizer does not know."""
+    """Raise InvalidLanguageError if a START asks for what is not offered."""
     if request.language and request.language not in settings.languages:
         raise InvalidLanguageError(
             f"LANGUAGE is {request.language!r}, which is not recognized: choose {', '.join(settings.languages)}."

@@ -57,7 +57,7 @@ _TOKENS, _TOKENS_A_SECOND = 24, 20
 
 @dataclass(frozen=True, slots=True)
 class _Heard:
-    """What was computed of an utterance.
+    """Encoder output and language of an utterance.
 
     Attributes:
         samples: of the utterance, of which it was computed.
@@ -162,7 +162,10 @@ class WhisperRecognizer:
         thorough: bool,
         hints_seconds: float = 0.0,  # noqa: ARG002 - hints are always ready
     ) -> list[list[Alternative]]:
-        """Return what each utterance may be, the best first, by beams where several are wanted."""
+        """Return what each utterance may be, the best first.
+
+        Where several are wanted, they come from beams.
+        """
         found = []
         for utterance in utterances:
             wanted = utterance.wanted if thorough else 1

@@ -69,7 +69,7 @@ class WhisperTokens:
         return [*before, self._start, *steering, self._untimed]
 
     def start(self, language: str, task: str) -> list[int]:
-        """Return the tokens that align a text: :meth:`prompt` without hints and time mark."""
+        """Return the prompt that a text is aligned with: no hints, no time mark."""
         return self.prompt(language, task)[:-1]
 
     def encode(self, text: str) -> list[int]:

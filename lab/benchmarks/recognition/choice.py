@@ -2,7 +2,7 @@
 
 Moonshine, which is shipped, and every engine directory that is named hear the same recordings, each alone on one core:
 word errors in all of :data:`benchmarks.recognition.conditions.CONDITIONS`, how soon the first right word comes, how
-long the text takes at the end, cores of a live stream, and memory. The page ``docs/recognizers.md`` shows what was found.
+long the text takes at the end, cores of a live stream, and memory. ``docs/recognizers.md`` shows what was found.
 """
 
 from __future__ import annotations

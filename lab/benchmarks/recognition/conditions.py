@@ -71,7 +71,7 @@ CONDITIONS: dict[str, Callable[[Samples], Samples]] = {
 """Each condition by its name."""
 
 
-def _within(samples: NDArray[np.floating]) -> Samples:
+def _within(samples: NDArray[np.float64]) -> Samples:
     """Makes the sum softer where it would be clipped."""
     softened: Samples = (samples / max(1.0, float(np.abs(samples).max()))).astype(np.float32)
     return softened

@@ -119,8 +119,9 @@ class LiveEngine:
             texts.append((round(start / RATE_HZ + len(piece) / RATE_HZ, 2), text))
         return json.dumps({"texts": texts, "last_seconds": time.perf_counter() - began})
 
-    def _ask(self, number: int, audio: Samples, **asked: bool) -> str:
-        ((_, answer),) = self._engine.process([AsrRequest(number, audio, language="en", **asked)])
+    def _ask(self, number: int, audio: Samples, *, start: bool, end: bool, decode: bool = False) -> str:
+        request = AsrRequest(number, audio, start=start, end=end, decode=decode, language="en")
+        ((_, answer),) = self._engine.process([request])
         if isinstance(answer, AsrError):
             raise answer
         return answer.transcript

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import shutil
 from concurrent.futures import ThreadPoolExecutor
@@ -19,13 +20,14 @@ from engines.asr.errors import InvalidLanguageError
 from engines.asr.recognizers import load_recognizer
 from engines.asr.serving.engine import AsrEngine
 from engines.asr.serving.requests import AsrRequest, AsrSettings
-from engines.asr.whisper.model import WhisperRecognizer
 from engines.build.moonshine import find_assets
 from modelkit.cli.import_ import import_
 from service.triton.engine_code import EngineCode
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from engines.asr.whisper.model import WhisperRecognizer
 
 MODEL_REPOSITORY = Path(__file__).resolve().parents[3] / "model_repository"
 PARAMETERS = {"workers": "2", "threads": "1"}
@@ -74,7 +76,7 @@ def test_words_times_and_language(engine: AsrEngine, beckett: NDArray[np.float32
     assert [word.text for word in answer.words] == answer.transcript.split()
     spans = [(word.start, word.end) for word in answer.words]
     assert all(start < end for start, end in spans)
-    assert all(before[1] <= after[0] for before, after in zip(spans, spans[1:], strict=False))
+    assert all(before[1] <= after[0] for before, after in itertools.pairwise(spans))
     # "Fail better" are the last two words, after a pause.
     assert spans[-2][0] > 0.75 * len(beckett)
 

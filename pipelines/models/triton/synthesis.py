@@ -20,11 +20,20 @@ if TYPE_CHECKING:
 
 
 class TritonSynthesizer:
-    """Speech synthesis by a Triton model with the contract of ``tts``."""
+    """Speech synthesis by a Triton model with the contract of ``tts``.
+
+    Attributes:
+        language: code of what it speaks: English, until :meth:`prepare` has read it.
+    """
 
     def __init__(self, client: TritonClient, model: str = TTS) -> None:
         self._client = client
         self._model = model
+        self.language = "en"
+
+    async def prepare(self) -> None:
+        """Read of the model's configuration which language it speaks."""
+        self.language = await self._client.parameter(self._model, "language") or "en"
 
     async def speak(
         self, parts: Sequence[SpeechPart], voice: str, seed: int

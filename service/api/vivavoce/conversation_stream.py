@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pipelines.errors import InvalidInputError
 from pipelines.messages import AwayReason
+from pipelines.models.contracts import TTS
 from pipelines.session.typed_turn import answer_typed
 from service.api.vivavoce import converters
 from service.api.vivavoce.dialogs import to_keys
@@ -57,8 +58,13 @@ async def hold_conversation(host: SessionHost, requests: AsyncIterator[pb.Conver
     variants = host.check_variants(first.variants, "config.variants")
     language = host.language(first.language_code, variants, "config.language_code")
     config = converters.to_config(first)
+    reply_voice = config.reply_voice
+    if reply_voice is not None:
+        voice = host.choose_voice(reply_voice.voice.name, "config.reply_audio.voice", variant=variants.get(TTS, ""))
+        reply_voice = dataclasses.replace(reply_voice, voice=voice)
     config = dataclasses.replace(
         config,
+        reply_voice=reply_voice,
         turns=dataclasses.replace(config.turns, speculates=host.speculates),
         variants=variants,
         recognition=dataclasses.replace(config.recognition, language=language),
@@ -96,6 +102,9 @@ def _choices(host: SessionHost, first: pb.ConversationConfig) -> Choices:
 
     def engines(variants: Mapping[str, str], field_name: str) -> tuple[Mapping[str, str], str]:
         checked = host.check_variants(variants, field_name)
+        if TTS in checked:
+            message = "the voice of replies is fixed in a conversation: leave tts out, or open another stream"
+            raise InvalidInputError(f"{field_name}[{TTS}]", "FIXED_FIELD", message)
         return checked, host.language(first.language_code, checked, field_name)
 
     return Choices(functools.partial(host.bases_of, first.agent), engines)

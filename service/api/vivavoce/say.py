@@ -9,8 +9,7 @@ from google.protobuf import duration_pb2
 
 from pipelines.models.contracts import TTS
 from pipelines.speech.script import check_speed, sentences_of_ssml, sentences_of_text
-from pipelines.speech.synthesis import Speech, check_voice
-from service.api.vivavoce import converters
+from pipelines.speech.synthesis import Speech
 from service.api.vivavoce.voices import check_seed, to_format, to_lexicon
 from service.grpc_server.deserializers import refuse_malformed
 from service.grpc_server.errors import reported_to
@@ -52,17 +51,16 @@ def to_speech(request: pb.SayRequest, host: SessionHost) -> Speech:
     Raises:
         InvalidInputError: it cannot be; the error names the field.
     """
-    converters.check_language(request.language_code, "language_code")
-    voice = check_voice(request.voice, "voice")
+    voice = host.choose_voice(request.voice, "voice", request.language_code)
     speed = check_speed(request.speed, "speed")
     seed = check_seed(request.seed, "seed")
     lexicon = to_lexicon(request.lexicon, "lexicon")
     match request.WhichOneof("input"):
         case "ssml":
-            sentences = sentences_of_ssml(request.ssml, lexicon, speed)
+            sentences = sentences_of_ssml(request.ssml, lexicon, speed, language=voice.language)
         case _:
-            sentences = sentences_of_text(request.text, lexicon, speed)
-    return Speech(host.models.get(TTS), sentences, voice, seed, host.workload.bulk)
+            sentences = sentences_of_text(request.text, lexicon, speed, language=voice.language)
+    return Speech(host.models.get(TTS, voice.variant), sentences, seed, host.workload.bulk)
 
 
 def to_response(piece: AudioPiece) -> pb.SayResponse:

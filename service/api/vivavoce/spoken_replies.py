@@ -10,7 +10,7 @@ from pipelines import messages
 from pipelines.errors import InvalidInputError
 from pipelines.speech.reply_voice import DEFAULT_LEAD_SECONDS, ReplyVoice
 from pipelines.speech.script import check_speed
-from pipelines.speech.synthesis import check_voice
+from pipelines.speech.synthesis import Voice
 from pipelines.turns.interruption import BACKCHANNELS, DEFAULT_SHORTEST_SPEECH_SECONDS, InterruptionConfig
 from service.api.vivavoce.voices import check_seed, to_format, to_lexicon
 from vivavoce.v1 import conversation_pb2 as pb
@@ -27,7 +27,7 @@ _FIELD = "config.reply_audio"
 
 
 def to_reply_voice(config: pb.ConversationConfig) -> ReplyVoice | None:
-    """Read how replies are spoken; None where they are not.
+    """Read how replies are spoken, with the voice's name alone; None: not at all.
 
     Raises:
         InvalidInputError: a field cannot be honoured; the error names it.
@@ -37,7 +37,7 @@ def to_reply_voice(config: pb.ConversationConfig) -> ReplyVoice | None:
     audio = config.reply_audio
     return ReplyVoice(
         audio_format=to_format(audio, f"{_FIELD}."),
-        voice=check_voice(audio.voice, f"{_FIELD}.voice"),
+        voice=Voice(audio.voice),
         speed=check_speed(audio.speed, f"{_FIELD}.speed"),
         seed=check_seed(audio.seed, f"{_FIELD}.seed"),
         lexicon=to_lexicon(audio.lexicon, f"{_FIELD}.lexicon"),

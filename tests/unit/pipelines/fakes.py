@@ -47,6 +47,7 @@ class FakeModels:
         judgements: probabilities that the turn is over, one a pause that is judged; the last lasts for ever.
         judged: samples and text of every pause that was judged.
         languages: that recognition serves, of every variant.
+        language: that every voice speaks.
     """
 
     recognition_seconds: float = 0.05
@@ -66,6 +67,7 @@ class FakeModels:
     turns_begun: int = 0
     turns_released: int = 0
     languages: Languages = ENGLISH
+    language: str = "en"
 
     @property
     def recognizer(self) -> FakeModels:
@@ -96,6 +98,9 @@ class FakeModels:
     @property
     def open_sequences(self) -> list[FakeSequence]:
         return [sequence for sequence in self.sequences if sequence.requests and not sequence.ended]
+
+    async def prepare(self) -> None:
+        """Reads nothing: there is no configuration."""
 
     def open_sequence(self, options: RecognitionOptions = NO_OPTIONS) -> FakeSequence:
         sequence = FakeSequence(self, options)

@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING
 from pipelines.errors import InvalidInputError
 from pipelines.models.contracts import ASR, TTS
 from pipelines.models.synthesis_port import DEFAULT_VOICE
-from pipelines.speech.synthesis import VOICES
 
 if TYPE_CHECKING:
     from pipelines.models.contracts import EngineRegistry
+    from pipelines.speech.synthesis import Voice
+    from service.sessions.host import SessionHost
 
 CONVERSATION_MODEL = "vivavoce"
 """Listens, understands and answers."""
 LANGUAGE = "en"
-"""The one language that is served."""
+"""The language of what understands and answers."""
 
 _RECOGNIZERS = re.compile(r"whisper|transcribe|parakeet|conformer|canary|nova|moonshine", re.IGNORECASE)
 _SYNTHESIZERS = re.compile(r"\btts\b|kokoro|magpie", re.IGNORECASE)
@@ -69,29 +70,14 @@ def check_conversation_model(name: str, field: str = "model") -> None:
         raise unknown_model(name, (CONVERSATION_MODEL,), field)
 
 
-def voice_of(name: str, field: str = "voice") -> str:
-    """Return the voice that a name means: ours, or the one that stands for OpenAI's.
+def voice_of(name: str, host: SessionHost, field: str = "voice") -> Voice:
+    """Return the voice that a name means; the default one stands for OpenAI's.
 
     Raises:
         InvalidInputError: there is no such voice.
     """
-    if name.lower() in {"", *_VOICES}:
-        return DEFAULT_VOICE
-    if name in VOICES:
-        return name
-    message = f"there is no voice {name[:_MAX_SHOWN]!r}: choose {' or '.join(VOICES)}"
-    raise InvalidInputError(field, "UNKNOWN_VOICE", message)
-
-
-def check_language(language: str, field: str = "language") -> None:
-    """Check the language of a text to be spoken; none at all will do.
-
-    Raises:
-        InvalidInputError: it is not served.
-    """
-    if language and re.split(r"[-_]", language.lower())[0] not in {LANGUAGE, "english", "auto", "multi"}:
-        message = f"the language {language[:_MAX_SHOWN]!r} is not served: choose {LANGUAGE}"
-        raise InvalidInputError(field, "UNSUPPORTED_LANGUAGE", message)
+    is_openais = name.lower() in _VOICES and name not in host.engines.variants(TTS)
+    return host.choose_voice(DEFAULT_VOICE if is_openais else name, field)
 
 
 def unknown_model(name: str, known: tuple[str, ...], field: str) -> InvalidInputError:

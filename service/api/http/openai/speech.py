@@ -99,15 +99,15 @@ class SpeechEndpoint:
         """Return the text to speak; None for signs alone, such as "..."."""
         check_synthesizer(asked.model)
         name = asked.voice if isinstance(asked.voice, str) else str(asked.voice.get("id", ""))
-        voice, speed = voice_of(name), check_speed(asked.speed or 0.0, "speed")
+        voice, speed = voice_of(name, self._host), check_speed(asked.speed or 0.0, "speed")
         read = sentences_of_ssml if is_ssml(asked.input) else sentences_of_text
         try:
-            sentences = read(asked.input, Lexicon(), speed, field="input")
+            sentences = read(asked.input, Lexicon(), speed, field="input", language=voice.language)
         except InvalidInputError as error:
             if error.reason == NOTHING_TO_SPEAK:
                 return None
             raise
-        return Speech(self._host.models.get(TTS), sentences, voice, _SEED, self._host.workload.bulk)
+        return Speech(self._host.models.get(TTS, voice.variant), sentences, _SEED, self._host.workload.bulk)
 
     async def _pieces(self, speech: Speech, kind: SpeechFile) -> AsyncGenerator[bytes, None]:
         """Yield the file piece by piece, while it holds a place."""

@@ -1,4 +1,4 @@
-"""``POST /v1/audio/transcriptions`` and ``translations``: recognition during the upload."""
+"""``POST /v1/audio/transcriptions``, ``translations``: recognition in the upload."""
 
 from __future__ import annotations
 

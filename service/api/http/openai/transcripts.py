@@ -114,7 +114,7 @@ def _verbose(transcripts: Sequence[Transcript], seconds: float, request: Transcr
 
 
 def _language(transcripts: Sequence[Transcript], request: TranscriptionRequest) -> str:
-    """Return the English name of the language of the text; that of most of its utterances."""
+    """Return the English name of the language of most utterances."""
     told = [one.language for one in transcripts if one.language and not request.recognition.translate]
     code = max(dict.fromkeys(told), key=told.count, default="en")
     return LANGUAGE_NAMES.get(code, code)

@@ -13,15 +13,15 @@ from pipelines.models.synthesis_port import DEFAULT_VOICE
 from pipelines.speech.lexicon import Lexicon, LexiconEntry
 from pipelines.speech.phonemes import to_ipa
 from pipelines.speech.script import sentences_of_ssml, sentences_of_text
-from pipelines.speech.synthesis import check_voice
 from service.api.riva.proto import riva_audio_pb2
-from service.api.vivavoce.converters import check_language
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pipelines.speech.sentences import Sentence
+    from pipelines.speech.synthesis import Voice
     from service.api.riva.proto import riva_tts_pb2 as pb
+    from service.sessions.host import SessionHost
 
 _ENCODINGS = {
     riva_audio_pb2.ENCODING_UNSPECIFIED: Encoding.LINEAR_PCM,
@@ -45,24 +45,24 @@ class SynthesisSettings:
 
     Attributes:
         sentences: what is spoken.
-        voice: name of the voice.
+        voice: speaks.
         seed: fixes the noise in it.
         audio_format: how it is encoded.
     """
 
     sentences: Iterator[Sentence]
-    voice: str
+    voice: Voice
     seed: int
     audio_format: SpeechFormat
 
 
-def to_settings(request: pb.SynthesizeSpeechRequest) -> SynthesisSettings:
+def to_settings(request: pb.SynthesizeSpeechRequest, host: SessionHost) -> SynthesisSettings:
     """Read a request.
 
     Raises:
         InvalidInputError: a field cannot be honoured; the error names it.
     """
-    check_language(request.language_code, "language_code")
+    voice = to_voice(request.voice_name, host, "voice_name", request.language_code)
     _refuse_what_there_is_not(request)
     encoding = _ENCODINGS.get(request.encoding)
     if encoding is None:
@@ -71,19 +71,19 @@ def to_settings(request: pb.SynthesizeSpeechRequest) -> SynthesisSettings:
     audio_format = SpeechFormat(encoding, request.sample_rate_hz or SPEECH_RATE_HZ)
     lexicon = Lexicon(_dictionary(request.custom_dictionary), "custom_dictionary")
     read = sentences_of_ssml if request.text.lstrip().startswith("<speak") else sentences_of_text
-    sentences = read(request.text, lexicon, field="text")
-    return SynthesisSettings(sentences, to_voice(request.voice_name, "voice_name"), _SEED, audio_format)
+    sentences = read(request.text, lexicon, field="text", language=voice.language)
+    return SynthesisSettings(sentences, voice, _SEED, audio_format)
 
 
-def to_voice(name: str, field: str) -> str:
+def to_voice(name: str, host: SessionHost, field: str, language: str = "") -> Voice:
     """Return the voice of a name: ours, also for NVIDIA's American ones.
 
     Raises:
         InvalidInputError: there is no such voice.
     """
     if len(name) <= _MAX_NAME_CHARACTERS and _AMERICAN.search(name):
-        return DEFAULT_VOICE
-    return check_voice(name, field)
+        return host.choose_voice(DEFAULT_VOICE, field, language)
+    return host.choose_voice(name, field, language)
 
 
 def _refuse_what_there_is_not(request: pb.SynthesizeSpeechRequest) -> None:

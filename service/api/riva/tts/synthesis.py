@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pipelines.audio.formats import SPEECH_RATE_HZ
 from pipelines.errors import InvalidInputError
 from pipelines.models.contracts import TTS
-from pipelines.speech.synthesis import LANGUAGE, Speech
+from pipelines.speech.synthesis import LANGUAGE, Speech, Voice
 from service.api.riva.fields import check_model
 from service.api.riva.proto import riva_tts_pb2 as pb
 from service.api.riva.tts.settings import to_settings
@@ -78,14 +78,7 @@ class SynthesisServicer:
             refuse_malformed(request)
             self._host.admission.check()
             check_model(request.model_name, (TTS,), "model_name")
-            parameters = {
-                "language_code": LANGUAGE,
-                "voice_name": _VOICE_FAMILY,
-                "subvoices": _SUBVOICES,
-                "sample_rate": str(SPEECH_RATE_HZ),
-            }
-            config = pb.RivaSynthesisConfigResponse.Config(model_name=TTS, parameters=parameters)
-            return pb.RivaSynthesisConfigResponse(model_config=[config])
+            return pb.RivaSynthesisConfigResponse(model_config=map(_config, self._host.voices))
 
     async def _next(self, requests: AsyncIterator[pb.SynthesizeSpeechRequest]) -> pb.SynthesizeSpeechRequest | None:
         """Read the next request, within the idle time-out."""
@@ -99,12 +92,25 @@ class SynthesisServicer:
         """Yield what is spoken of a request, while it holds a place."""
         host = self._host
         host.admission.check()
-        settings = to_settings(request)
+        settings = to_settings(request, host)
         async with host.admission.typed_turn():
-            speech = Speech(host.models.get(TTS), settings.sentences, settings.voice, settings.seed, host.workload.bulk)
+            model = host.models.get(TTS, settings.voice.variant)
+            speech = Speech(model, settings.sentences, settings.seed, host.workload.bulk)
             async with contextlib.aclosing(speech.encoded(settings.audio_format)) as pieces:
                 async for piece in pieces:
                     yield piece
+
+
+def _config(voice: Voice) -> pb.RivaSynthesisConfigResponse.Config:
+    """Describe a voice; the shipped one as NVIDIA's are called."""
+    is_shipped = not voice.variant
+    parameters = {
+        "language_code": LANGUAGE if is_shipped and voice.language == "en" else voice.language,
+        "voice_name": _VOICE_FAMILY if is_shipped else voice.name,
+        "subvoices": _SUBVOICES if is_shipped else "",
+        "sample_rate": str(SPEECH_RATE_HZ),
+    }
+    return pb.RivaSynthesisConfigResponse.Config(model_name=TTS, parameters=parameters)
 
 
 def _response(request: pb.SynthesizeSpeechRequest, audio: bytes, spoken: str) -> pb.SynthesizeSpeechResponse:

@@ -8,19 +8,19 @@ import pytest
 
 from pipelines.audio.encoding import SpeechFormat
 from pipelines.audio.formats import Encoding
-from pipelines.errors import InvalidInputError, ModelError
+from pipelines.errors import ModelError
 from pipelines.models.bulk import BulkGate
 from pipelines.speech.lexicon import Lexicon
 from pipelines.speech.script import sentences_of_ssml, sentences_of_text
 from pipelines.speech.sentences import SENTENCE_PAUSE_SECONDS
-from pipelines.speech.synthesis import MAX_PIECE_BYTES, Mark, Speech, check_voice
+from pipelines.speech.synthesis import MAX_PIECE_BYTES, Mark, Speech
 from tests.unit.pipelines.speech.fake_synthesizer import FakeSynthesizer
 
 PCM = SpeechFormat()
 
 
 def speech(text: str, model: FakeSynthesizer, bulk: BulkGate | None = None) -> Speech:
-    return Speech(model, sentences_of_text(text, Lexicon()), "heart", 7, bulk)
+    return Speech(model, sentences_of_text(text, Lexicon()), 7, bulk)
 
 
 async def test_sentences_are_spoken_one_after_the_other_with_pauses_between():
@@ -47,7 +47,7 @@ async def test_a_sentence_is_asked_for_when_the_one_before_was_taken():
 async def test_pieces_are_bounded():
     wide = SpeechFormat(Encoding.LINEAR_PCM_FLOAT32, 48_000)
     document = '<speak>One.<break time="5s"/>Two.</speak>'
-    spoken = Speech(FakeSynthesizer(), sentences_of_ssml(document, Lexicon()), "heart", 0)
+    spoken = Speech(FakeSynthesizer(), sentences_of_ssml(document, Lexicon()), 0)
     sizes = [len(piece.audio) async for piece in spoken.encoded(wide)]
     assert max(sizes) <= MAX_PIECE_BYTES
     assert sum(sizes) == round(5.2 * 48_000) * 4
@@ -56,7 +56,7 @@ async def test_pieces_are_bounded():
 async def test_breaks_are_silence_and_cost_the_model_nothing():
     document = '<speak><break time="1s"/>One.<break time="2s"/></speak>'
     model = FakeSynthesizer()
-    spoken = Speech(model, sentences_of_ssml(document, Lexicon()), "heart", 0)
+    spoken = Speech(model, sentences_of_ssml(document, Lexicon()), 0)
     pieces = [(piece, begins) async for piece, begins in spoken.samples()]
     assert sum(len(piece) for piece, _ in pieces) == round(3.1 * 24_000)
     assert [begins.text for _, begins in pieces if begins] == ["One."]
@@ -92,10 +92,12 @@ async def test_speech_that_is_not_taken_to_its_end_is_closed():
     assert model.closed == 1
 
 
-def test_a_voice_that_there_is_not_is_refused():
-    assert check_voice("", "voice") == check_voice("heart", "voice") == "heart"
-    with pytest.raises(InvalidInputError, match="choose heart"):
-        check_voice("nobody", "voice")
+@pytest.mark.parametrize(
+    ("language", "parts"), [("en", "three dollars and fifty cents, at nine o'clock"), ("de", "$3.50, at 9:00")]
+)
+def test_figures_of_english_alone_are_verbalized(language: str, parts: str):
+    (sentence,) = sentences_of_text("$3.50, at 9:00", Lexicon(), language=language)
+    assert [part.text for part in sentence.parts] == [parts]
 
 
 async def _rest(stream: object) -> None:

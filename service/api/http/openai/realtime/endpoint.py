@@ -10,7 +10,7 @@ import msgspec
 from starlette.responses import JSONResponse
 
 from pipelines.errors import InvalidInputError, ReportedError
-from pipelines.speech.synthesis import LANGUAGE, VOICES
+from pipelines.speech.synthesis import LANGUAGE
 from service.api.http.caller_check import headers_of
 from service.api.http.openai.bodies import json_body
 from service.api.http.openai.names import check_conversation_model
@@ -124,7 +124,11 @@ class RealtimeEndpoint:
 
     async def list_voices(self, _: Request) -> Response:
         """List the voices by language, for NVIDIA's client."""
-        return JSONResponse({LANGUAGE: {"voices": list(VOICES)}})
+        listed: dict[str, dict[str, list[str]]] = {}
+        for voice in self._host.voices:
+            language = LANGUAGE if LANGUAGE.startswith(voice.language) else voice.language
+            listed.setdefault(language, {"voices": []})["voices"].append(voice.name)
+        return JSONResponse(listed)
 
     def _first_session(self, websocket: WebSocket, headers: dict[str, str]) -> Session:
         """Return how a session begins: as its secret says, or as is usual."""

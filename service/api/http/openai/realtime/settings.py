@@ -171,7 +171,7 @@ def to_settings(session: Session, host: SessionHost) -> Settings:
     language = host.language_of((asked.language or "", *asked.languages), variants, f"{field_name}.language")
     if not is_transcription:
         check_conversation_model(str(session.get("model") or ""), "session.model")
-    voice = None if is_transcription else _voice(session)
+    voice = None if is_transcription else _voice(session, host)
     keywords = [*asked.keywords, *extension.keywords]
     config = ConversationConfig(
         turns=TurnSettings(
@@ -212,7 +212,7 @@ def to_settings(session: Session, host: SessionHost) -> Settings:
     )
 
 
-def _voice(session: Mapping[str, Any]) -> ReplyVoice | None:
+def _voice(session: Mapping[str, Any], host: SessionHost) -> ReplyVoice | None:
     modalities = session.get("output_modalities")
     if modalities not in (["audio"], ["text"], ["text", "audio"], ["audio", "text"]):
         message = "output_modalities is neither audio nor text: choose one of them"
@@ -231,7 +231,7 @@ def _voice(session: Mapping[str, Any]) -> ReplyVoice | None:
     name = spoken.get("voice") or ""
     name = name.get("id") if isinstance(name, dict) else name
     speed = _read(spoken.get("speed") or 0.0, float, f"{path}.speed")
-    return ReplyVoice(audio_format, voice_of(str(name), f"{path}.voice"), check_speed(speed, f"{path}.speed"))
+    return ReplyVoice(audio_format, voice_of(str(name), host, f"{path}.voice"), check_speed(speed, f"{path}.speed"))
 
 
 def _audio_format(value: object) -> AudioFormat:

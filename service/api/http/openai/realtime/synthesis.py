@@ -13,12 +13,12 @@ from pipelines.audio.encoding import SpeechFormat
 from pipelines.audio.formats import SPEECH_RATE_HZ, Encoding
 from pipelines.errors import InvalidInputError
 from pipelines.models.contracts import TTS
+from pipelines.models.synthesis_port import DEFAULT_VOICE
 from pipelines.speech.lexicon import Lexicon
 from pipelines.speech.script import MAX_TEXT_CHARACTERS, sentences_of_text
-from pipelines.speech.synthesis import LANGUAGE, VOICES, Speech
+from pipelines.speech.synthesis import LANGUAGE, Speech, Voice
 from service.api.http.json_reading import check_beside, read_json
 from service.api.http.openai.bodies import complaint
-from service.api.http.openai.names import check_language, voice_of
 from service.api.http.openai.realtime.sending import new_id
 from service.api.riva.tts.settings import to_voice
 from service.refusals import IdleStreamError, MessageTooLargeError
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 INTENT = "synthesize"
 _SEED = 0
 _DEFAULTS = {
-    "input_text_synthesis": {"language_code": LANGUAGE, "voice_name": VOICES[0]},
+    "input_text_synthesis": {"language_code": LANGUAGE, "voice_name": DEFAULT_VOICE},
     "output_audio_params": {"sample_rate_hz": SPEECH_RATE_HZ, "num_channels": 1, "audio_format": "LINEAR_PCM"},
 }
 
@@ -76,7 +76,7 @@ class SynthesisSession:
     def __init__(self, host: SessionHost, sender: EventSender, receive: Callable[[], Awaitable[str | None]]) -> None:
         self._host, self._sender, self._receive = host, sender, receive
         self._shown = default_synthesis()
-        self._voice, self._format = VOICES[0], SpeechFormat()
+        self._voice, self._format = Voice(), SpeechFormat()
         self._text = ""
 
     async def run(self) -> None:
@@ -137,9 +137,8 @@ class SynthesisSession:
     def _update(self, session: _Session) -> None:
         text, audio = session.input_text_synthesis, session.output_audio_params
         path = "session.input_text_synthesis"
-        check_language(text.language_code, f"{path}.language_code")
         name = text.voice_name
-        voice = voice_of(name, f"{path}.voice_name") if name in VOICES else to_voice(name, f"{path}.voice_name")
+        voice = to_voice(name, self._host, f"{path}.voice_name", text.language_code)
         field = "session.output_audio_params"
         names = {encoding.value: encoding for encoding in Encoding}
         encoding = names.get((audio.audio_format or "LINEAR_PCM").upper())
@@ -150,15 +149,15 @@ class SynthesisSession:
         self._format = SpeechFormat(encoding, rate, f"{field}.audio_format", f"{field}.sample_rate_hz")
         self._voice = voice
         self._shown |= {
-            "input_text_synthesis": {"language_code": text.language_code or LANGUAGE, "voice_name": name or voice},
+            "input_text_synthesis": {"language_code": text.language_code or LANGUAGE, "voice_name": name or voice.name},
             "output_audio_params": {"sample_rate_hz": rate, "num_channels": 1, "audio_format": encoding.value},
         }
 
     async def _speak(self) -> None:
         text, self._text = self._text, ""
-        sentences = sentences_of_text(text, Lexicon(), field="text")
+        sentences = sentences_of_text(text, Lexicon(), field="text", language=self._voice.language)
         host = self._host
-        speech = Speech(host.models.get(TTS), sentences, self._voice, _SEED, host.workload.bulk)
+        speech = Speech(host.models.get(TTS, self._voice.variant), sentences, _SEED, host.workload.bulk)
         async with host.admission.typed_turn(), contextlib.aclosing(speech.encoded(self._format)) as pieces:
             async for piece in pieces:
                 audio = base64.b64encode(piece.audio).decode()
