@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from pipelines.dialog.turn import DialogTurn
     from pipelines.models.ports import Alternative, TimedWord, Timing
+    from pipelines.speakers.spans import Speaker, SpeakerSpan
     from pipelines.stages.answering import Answer, AnswerSearch
     from pipelines.stages.registry import StageOutput
     from pipelines.stages.speech_stage import SpokenText
@@ -78,6 +79,7 @@ class Transcript:
         request_id: of a final one: the caller's name for the request that ended the utterance; "" if none did.
         end_probability: of one that is not final: how probable it is that the utterance is over, 0 to 1; 0 where that
             was not judged.
+        speakers: of a final one: who speaks when; empty where speakers are not told apart.
     """
 
     turn: int
@@ -91,6 +93,7 @@ class Transcript:
     words: tuple[TimedWord, ...] = ()
     request_id: str = ""
     end_probability: float = 0.0
+    speakers: tuple[SpeakerSpan, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +166,7 @@ class Reply:
         request_id: the caller's name for the typed turn, or for the request that ended the utterance; "" if none did.
         recovered: whether it waited for a model that was lost meanwhile.
         completes: whether it is the whole reply, in place of an earlier one of the turn that was PARTIAL.
+        speaker: who speaks most of the turn; None where that is not known, and of a typed turn.
     """
 
     turn: int
@@ -177,6 +181,7 @@ class Reply:
     request_id: str = ""
     recovered: bool = False
     completes: bool = False
+    speaker: Speaker | None = None
 
     @property
     def understanding(self) -> Understanding | None:

@@ -55,7 +55,7 @@ async def hold_conversation(host: SessionHost, requests: AsyncIterator[pb.Conver
     host.admission.check()
     # A place is given to those who have said what they want, not to everybody who connects.
     first = await _first_config(requests, host.limits.config_seconds)
-    config = converters.to_config(first)
+    config = converters.to_config(first, host.speakers)
     config = dataclasses.replace(
         config,
         turns=dataclasses.replace(config.turns, speculates=host.speculates),

@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING
 
 from pipelines.errors import InvalidInputError
 from service.api.http.openai.hints import to_hints
-from service.api.http.openai.names import check_language, recognizer_of
+from service.api.http.openai.names import check_language, diarizes, recognizer_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pipelines.models.contracts import EngineRegistry
     from pipelines.models.ports import PhraseHint
+    from pipelines.speakers.diarization import Diarization
+    from service.speakers import Speakers
 
-FORMATS = ("json", "text", "srt", "vtt", "verbose_json")
+DIARIZED = "diarized_json"
+FORMATS = ("json", "text", "srt", "vtt", "verbose_json", DIARIZED)
 GRANULARITIES = ("word", "segment")
 RECOGNITION_FIELDS = ("prompt", "keywords", "model", "timestamp_granularities")
 """Fields by which the recording is recognized; the others concern what is written."""
@@ -35,6 +38,7 @@ class TranscriptionRequest:
         stream: whether the text is told as it is recognized.
         hints: what is likely to be said.
         variants: the variant of recognition, by role.
+        diarization: how speakers are told apart; None: they are not.
     """
 
     response_format: str = "json"
@@ -42,19 +46,23 @@ class TranscriptionRequest:
     stream: bool = False
     hints: tuple[PhraseHint, ...] = ()
     variants: Mapping[str, str] | None = None
+    diarization: Diarization | None = None
 
     @property
     def word_times(self) -> bool:
         """True if word times are needed."""
-        return self.response_format in _TIMED or "word" in self.granularities
+        return self.response_format in _TIMED or "word" in self.granularities or self.diarization is not None
 
 
-def to_request(fields: Mapping[str, Sequence[str]], engines: EngineRegistry) -> TranscriptionRequest:
+def to_request(
+    fields: Mapping[str, Sequence[str]], engines: EngineRegistry, speakers: Speakers
+) -> TranscriptionRequest:
     """Read the fields of a form.
 
     Args:
         fields: the values of each field.
         engines: of whose variants callers choose.
+        speakers: tells speakers apart.
 
     Raises:
         InvalidInputError: a field cannot be honoured; the error names it.
@@ -68,14 +76,17 @@ def to_request(fields: Mapping[str, Sequence[str]], engines: EngineRegistry) -> 
         message = f"the format {response_format[:40]!r} is not written: choose one of {', '.join(FORMATS)}"
         raise InvalidInputError("response_format", "UNKNOWN_FORMAT", message)
     if "known_speaker_names" in fields or "known_speaker_references" in fields:
-        message = "speakers are not told apart: leave the known speakers out"
-        raise InvalidInputError("known_speaker_names", "NO_SPEAKER_DIARIZATION", message)
+        message = "voices are told by name once they are enrolled at the server: leave the known speakers out"
+        raise InvalidInputError("known_speaker_names", "NO_KNOWN_SPEAKERS", message)
+    asks = response_format == DIARIZED or diarizes(last.get("model", ""))
+    asking_field = "response_format" if response_format == DIARIZED else "model"
     return TranscriptionRequest(
         response_format,
         _granularities(fields.get("timestamp_granularities", ()), response_format),
         _flag(last.get("stream", ""), "stream"),
         to_hints(last.get("prompt", ""), fields.get("keywords", ()), "prompt", "keywords"),
         variants,
+        speakers.diarization(0, asking_field, asking_field) if asks else None,
     )
 
 

@@ -18,8 +18,8 @@ from pipelines.text.style import has_words
 from pipelines.turns.state import TurnSettings
 from service.api.http.caller_check import headers_of
 from service.api.http.openai.names import recognizer_of
-from service.api.http.openai.transcription_request import RECOGNITION_FIELDS, to_request
-from service.api.http.openai.transcripts import MEDIA_TYPES, text_of, usage_of, written
+from service.api.http.openai.transcription_request import DIARIZED, RECOGNITION_FIELDS, to_request
+from service.api.http.openai.transcripts import MEDIA_TYPES, segments_of, text_of, usage_of, written
 from service.api.http.openai.uploads import Field, form_parts
 from service.api.http.problems import report
 from service.sessions.recordings import refuse_failure, without_live_ends
@@ -61,6 +61,7 @@ class Transcriptions:
                 recognition=RecognitionOptions(hints=request.hints, word_times=request.word_times),
                 is_bulk=True,
                 variants=request.variants or {},
+                diarization=request.diarization,
             )
             conversation = host.conversation(config)
             response = _Response(send, request)
@@ -116,7 +117,7 @@ class _Upload:
             while held < size:
                 self._memory.enter_context(self._host.memory.reserve(_HELD_STEP_BYTES))
                 held += _HELD_STEP_BYTES
-        self._begun_with = to_request(self._fields, self._host.engines)
+        self._begun_with = to_request(self._fields, self._host.engines, self._host.speakers)
         return self._begun_with
 
     async def listen(self, conversation: Conversation) -> None:
@@ -142,7 +143,7 @@ class _Upload:
 
     def final_request(self) -> TranscriptionRequest:
         """Read all fields, those behind the file too."""
-        return to_request(self._fields, self._host.engines)
+        return to_request(self._fields, self._host.engines, self._host.speakers)
 
     async def _pieces(self, begun: list[bytes]) -> AsyncIterator[bytes]:
         while begun:
@@ -152,14 +153,17 @@ class _Upload:
             if not isinstance(part, Field):
                 yield part.data
                 continue
-            if part.name in RECOGNITION_FIELDS and not self._is_known(part):
+            if (part.name in RECOGNITION_FIELDS or part.value == DIARIZED) and not self._is_known(part):
                 message = f"{part.name} came behind the file, which is recognized already: send it before the file"
                 raise InvalidInputError(part.name, "FIELD_TOO_LATE", message)
             self._fields.setdefault(part.name, []).append(part.value)
 
     def _is_known(self, field: Field) -> bool:
         """Return whether a field behind the file says nothing new."""
-        variants = self._begun_with.variants if self._begun_with else None
+        begun = self._begun_with
+        if field.value == DIARIZED:
+            return begun is not None and begun.diarization is not None
+        variants = begun.variants if begun else None
         return field.name == "model" and recognizer_of(field.value, self._host.engines) == variants
 
 
@@ -169,6 +173,8 @@ class _Response:
     def __init__(self, send: Send, request: TranscriptionRequest) -> None:
         self._send = send
         self._streams = request.stream
+        self._is_diarized = request.response_format == DIARIZED
+        self._segments = 0
         self._transcripts: list[Transcript] = []
         self._has_begun = False
 
@@ -186,6 +192,10 @@ class _Response:
                 self._transcripts.append(message)
                 if self._streams:
                     await self._event({"type": "transcript.text.delta", "delta": delta})
+                    if self._is_diarized:
+                        for segment in segments_of(message, self._segments):
+                            self._segments += 1
+                            await self._event(segment)
 
     async def fail(self, error: Exception) -> bool:
         """Tell an error in a stream that has begun; return whether it has."""

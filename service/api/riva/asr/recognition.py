@@ -44,7 +44,7 @@ class SpeechServicer:
             refuse_malformed(request)
             audio = request.audio
             with self._host.admission.conversation(), self._host.memory.reserve(len(audio)):
-                settings = to_settings(request.config, "config", interim_results=False)
+                settings = to_settings(request.config, "config", interim_results=False, speakers=self._host.speakers)
                 recognition = Recognition(settings, self._host, is_bulk=True)
                 async with self._host.open_conversations.holding(*recognition.channels.conversations, whole=True):
                     with renamed({"config.audio.channel_count": "config.audio_channel_count"}):
@@ -67,7 +67,12 @@ class SpeechServicer:
             # A place is given to those who have said what they want, not to everybody who connects.
             first = await self._first(requests)
             config = first.streaming_config
-            settings = to_settings(config.config, "streaming_config.config", interim_results=config.interim_results)
+            settings = to_settings(
+                config.config,
+                "streaming_config.config",
+                interim_results=config.interim_results,
+                speakers=self._host.speakers,
+            )
             with self._host.admission.conversation():
                 recognition = Recognition(settings, self._host, tells_states=settings.vad_probabilities)
                 stream = RecognitionStream(recognition, context, self._host, first)

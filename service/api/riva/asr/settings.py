@@ -21,7 +21,9 @@ from service.api.vivavoce.converters import LANGUAGE, check_language
 
 if TYPE_CHECKING:
     from pipelines.audio.decoding import ChannelDecoder
+    from pipelines.speakers.diarization import Diarization
     from service.api.riva.proto import riva_asr_pb2 as pb
+    from service.speakers import Speakers
 
 _ENCODINGS = {
     riva_audio_pb2.ENCODING_UNSPECIFIED: None,
@@ -45,6 +47,7 @@ class RecognitionSettings:
         style: how transcripts are written.
         language: as the caller named it.
         vad_probabilities: whether results of a stream tell the probabilities of speech.
+        diarization: how speakers are told apart; None: they are not.
     """
 
     decoder: ChannelDecoder
@@ -54,17 +57,25 @@ class RecognitionSettings:
     style: TranscriptStyle
     language: str
     vad_probabilities: bool
+    diarization: Diarization | None = None
 
 
-def to_settings(config: pb.RecognitionConfig, field: str, *, interim_results: bool) -> RecognitionSettings:
-    """Read how audio is to be recognized; ``field`` is the path of ``config``.
+def to_settings(
+    config: pb.RecognitionConfig, field: str, *, interim_results: bool, speakers: Speakers
+) -> RecognitionSettings:
+    """Read how audio is to be recognized.
+
+    Args:
+        config: as it was sent.
+        field: its path.
+        interim_results: whether transcripts that may change are wanted.
+        speakers: tells speakers apart.
 
     Raises:
         InvalidInputError: a field cannot be honoured; the error names it.
     """
     check_language(config.language_code, f"{field}.language_code")
     check_recognizer(config.model, f"{field}.model")
-    _refuse_unserved(config, field)
     options = to_options(config.custom_configuration, f"{field}.custom_configuration")
     endpointing = to_endpointing(config.endpointing_config, options, f"{field}.endpointing_config")
     channels = _channels(config, field)
@@ -81,6 +92,7 @@ def to_settings(config: pb.RecognitionConfig, field: str, *, interim_results: bo
         ),
         language=config.language_code or LANGUAGE,
         vad_probabilities=options.vad_probabilities,
+        diarization=_diarization(config.diarization_config, f"{field}.diarization_config", speakers),
     )
 
 
@@ -94,16 +106,15 @@ def _recognition(config: pb.RecognitionConfig, field: str) -> RecognitionOptions
     return RecognitionOptions(
         hints=read_hints(contexts, f"{field}.speech_contexts"),
         alternatives=min(config.max_alternatives, MAX_ALTERNATIVES) if config.max_alternatives > 1 else 0,
-        word_times=config.enable_word_time_offsets,
+        word_times=config.enable_word_time_offsets or config.diarization_config.enable_speaker_diarization,
     )
 
 
-def _refuse_unserved(config: pb.RecognitionConfig, field: str) -> None:
-    if config.diarization_config.enable_speaker_diarization:
-        message = "speakers are not told apart: leave enable_speaker_diarization out"
-        raise InvalidInputError(
-            f"{field}.diarization_config.enable_speaker_diarization", "NO_SPEAKER_DIARIZATION", message
-        )
+def _diarization(config: pb.SpeakerDiarizationConfig, field: str, speakers: Speakers) -> Diarization | None:
+    if not config.enable_speaker_diarization:
+        return None
+    asking = f"{field}.enable_speaker_diarization"
+    return speakers.diarization(config.max_speaker_count, f"{field}.max_speaker_count", asking)
 
 
 def _channels(config: pb.RecognitionConfig, field: str) -> int:
