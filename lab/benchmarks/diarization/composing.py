@@ -100,7 +100,7 @@ def _halves(part: Floats) -> list[Floats]:
 def _levelled(part: Floats) -> Floats:
     start, end = speech_spans(part)[0][0], speech_spans(part)[-1][1]
     part = part[start:end]
-    return (part * (_LEVEL / np.sqrt(np.mean(np.square(part))))).astype(np.float32)
+    return np.asarray(part * (_LEVEL / np.sqrt(np.mean(np.square(part)))), np.float32)
 
 
 def read_parts(paths: Sequence[Path]) -> list[Floats]:
