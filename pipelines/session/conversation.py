@@ -312,7 +312,8 @@ class Conversation:
         if config.diarization is None:
             return None
         bulk = self._workload.bulk if config.is_bulk else None
-        return SpeakerTracker(config.diarization, self._dispatch, partial(self._observed.failed, stage=SPEAKER), bulk)
+        failed = partial(self._observed.failed, stage=SPEAKER)
+        return SpeakerTracker(config.diarization, self._dispatch, failed, bulk, replies=config.turns.replies)
 
     def _failed(self, turn: int, stage: str, error: ModelError, event: events.Event) -> None:
         self.last_failure = error

@@ -37,8 +37,10 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-MAX_WAIT_SECONDS = 0.15
-"""Time for which a reply waits for its speaker, from the end of the utterance; less than a budget."""
+MAX_WAIT_SECONDS = 0.2
+"""Time for which a reply waits for its speaker, from the end of the utterance; less than a budget …"""
+MAX_TRANSCRIPT_WAIT_SECONDS = 1.0
+"""… and a transcript for its speakers where nothing is replied to."""
 MIN_BATCH = 2
 """Whole windows that are embedded together while somebody speaks: one alone takes nearly as long."""
 
@@ -55,6 +57,7 @@ class SpeakerTracker:
         on_event: called with the speakers of each turn, in the order of the turns.
         on_failure: called with a turn whose speakers are not known, and the reason.
         bulk: lets requests of recordings pass; None for live conversations.
+        replies: whether replies wait for what is told.
     """
 
     def __init__(
@@ -63,13 +66,19 @@ class SpeakerTracker:
         on_event: Callable[[events.SpeakersFound], None],
         on_failure: Failed,
         bulk: BulkGate | None = None,
+        *,
+        replies: bool = True,
     ) -> None:
         self._on_event, self._on_failure, self._bulk = on_event, on_failure, bulk
+        self._wait_seconds = MAX_WAIT_SECONDS if replies else MAX_TRANSCRIPT_WAIT_SECONDS
         self._enrolled: EnrolledVoices = diarization.enrolled
         self._voices = Voices.none_yet(diarization.max_speakers)
         self._utterances: dict[int, Utterance] = {}
         self._models: dict[int, TurnModels] = {}
         self._names: dict[int, str] = {}
+        self._due: dict[int, float] = {}
+        self._at_work = 0
+        self._bound: asyncio.Timeout | None = None
         self._failures: dict[int, ModelError] = {}
         self._wanted: set[int] = set()
         self._changed, self._done = asyncio.Event(), asyncio.Event()
@@ -96,6 +105,10 @@ class SpeakerTracker:
     def end(self, turn: int) -> None:
         """Tell the speakers of a turn that is over."""
         self._utterances.setdefault(turn, Utterance()).is_over = True
+        if self._bulk is None:  # A recording waits as long as it takes.
+            self._due[turn] = asyncio.get_running_loop().time() + self._wait_seconds
+            if self._bound is not None and self._at_work == turn:
+                self._bound.reschedule(self._due[turn])
         self._go_on()
 
     async def name_of(self, turn: int) -> str:
@@ -144,18 +157,18 @@ class SpeakerTracker:
         """Embed what there is of a turn, and tell its speakers if it is over."""
         utterance = self._utterances[turn]
         try:
-            # A recording waits as long as it takes.
-            bounded = utterance.is_over and self._bulk is None
-            async with asyncio.timeout(MAX_WAIT_SECONDS if bounded else None):
+            async with asyncio.timeout_at(self._due.get(turn)) as self._bound:
+                self._at_work = turn
                 await self._embed(turn, utterance)
         except TimeoutError:
-            if not utterance.embeddings:
+            if not utterance.is_embedded:
                 self._failures[turn] = ModelError("the voices were not compared in time")
         except ModelError as error:
             self._failures[turn] = error
         except Exception as error:  # noqa: BLE001 - whatever happened, the turn goes on
             log_mistake(logger, "speakers were not told apart", error)
             self._failures[turn] = ModelError(MISTAKE)
+        self._bound = None
         if utterance.is_over:
             self._tell(turn, utterance)
         self._done.set()
@@ -186,6 +199,7 @@ class SpeakerTracker:
             self._voices, spans = utterance.told(self._voices, self._enrolled)
         del self._utterances[turn]
         self._models.pop(turn, None)
+        self._due.pop(turn, None)
         self._wanted.discard(turn)
         self._names = {**dict(list(self._names.items())[-MAX_NAMES:]), turn: only_name(spans)}
         self._on_event(events.SpeakersFound(turn, spans))

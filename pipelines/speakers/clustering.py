@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 DEFAULT_MAX_SPEAKERS = 8
 MAX_SPEAKERS = 32
 """Voices of a conversation at most, whatever is asked for."""
-MERGE_SIMILARITY = 0.82
+MERGE_SIMILARITY = 0.86
 """Mean cosine from which on clusters of an utterance are merged."""
 JOIN_SIMILARITY = 0.7
 """Cosine from which on a cluster joins a voice."""

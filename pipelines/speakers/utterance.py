@@ -57,6 +57,11 @@ class Utterance:
         """Samples of speech so far."""
         return self._kept_from + len(self._samples)
 
+    @property
+    def is_embedded(self) -> bool:
+        """True once a part of it can be told."""
+        return bool(self.embeddings) or self._tail is not None
+
     def add(self, start: int, samples: Floats) -> None:
         """Take speech from sample ``start`` of the conversation; what was taken is left out."""
         new = samples[max(0, self.heard_to - start) :]

