@@ -16,7 +16,7 @@ _BREAK_HZ, _BREAK_MEL = 1000.0, 15.0
 
 
 def mel_filters(mels: int, window: int, sample_rate: int) -> npt.NDArray[np.float32]:
-    """Return triangles of equal area up to half the sample rate, ``[mels, frequencies]``.
+    """Return triangles of equal area, float32 ``[mels, frequencies]``.
 
     Args:
         mels: how many.

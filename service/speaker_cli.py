@@ -1,4 +1,4 @@
-"""`vivavoce speaker`: enrols voices that a service tells by name, and forgets them."""
+"""`vivavoce speaker`: enrols, lists and deletes voices."""
 
 from __future__ import annotations
 

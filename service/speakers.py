@@ -42,7 +42,7 @@ class Speakers:
         return self._folder is not None
 
     def diarization(self, max_speakers: int, count_field: str, field: str) -> Diarization:
-        """Return how the speakers of a conversation are told apart, for a caller who asks for it.
+        """Return the diarization that a caller asks for.
 
         Args:
             max_speakers: as the caller gave it; 0: not at all.

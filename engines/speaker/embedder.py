@@ -58,7 +58,7 @@ class SpeakerEmbedder:
         self._session = ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
     def embed(self, windows: Sequence[Floats]) -> Floats:
-        """Return a unit vector for each window; the cosine tells whether voices are alike.
+        """Return a unit vector for each window; alike voices have a high cosine.
 
         Args:
             windows: 16 kHz sound, float32 ``[samples]`` each. The first 1.6 s count; behind less there is silence.
@@ -74,7 +74,7 @@ class SpeakerEmbedder:
 
 
 def _features(samples: Floats) -> Floats:
-    """Return the spectrogram of a window at the level that the network was trained with."""
+    """Return the spectrogram of a window at the level of the training data."""
     samples = samples[:WINDOW_SAMPLES]
     power = float(np.mean(np.square(samples))) if len(samples) else 0.0
     level = np.float32(_LEVEL / np.sqrt(max(power, _MIN_POWER)))

@@ -23,7 +23,7 @@ _HANN = (0.5 - 0.5 * np.cos(2 * np.pi * np.arange(_WINDOW) / _WINDOW)).astype(np
 
 
 def mel_spectrogram(samples: Floats) -> Floats:
-    """Return the powers of 16 kHz sound, float32 ``[frames, MELS]``, a frame each 10 ms."""
+    """Return the powers of 16 kHz sound, float32 ``[frames, MELS]``, every 10 ms."""
     padded = np.pad(samples, _WINDOW // 2)
     frames = np.lib.stride_tricks.sliding_window_view(padded, _WINDOW)[::HOP]
     spectra = np.fft.rfft(frames * _HANN, axis=1).astype(np.complex64)

@@ -112,7 +112,7 @@ class SpeakerTracker:
         self._go_on()
 
     async def name_of(self, turn: int) -> str:
-        """Return the enrolled name of who speaks in a turn, alone; "" where that is not sure.
+        """Return the enrolled name of a turn's only speaker; "" where not sure.
 
         It is waited for, for a short time at most.
         """

@@ -101,7 +101,7 @@ def _merged(embeddings: Floats) -> list[list[int]]:
 def _match(
     voices: Voices, embeddings: Floats, clusters: list[list[int]], seconds: float
 ) -> tuple[Voices, list[tuple[int, list[int]]]]:
-    """Give each cluster the tag of a voice, the largest first; add new voices, which get theirs by appearance."""
+    """Give each cluster the tag of a voice; add new ones by appearance."""
     tagged: dict[int, tuple[int, list[int]]] = {}
     known = len(voices.seconds)
     for number in sorted(range(len(clusters)), key=lambda it: -len(clusters[it])):

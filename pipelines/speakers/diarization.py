@@ -11,7 +11,7 @@ from pipelines.speakers.enrolled import EnrolledVoices
 
 @dataclass(frozen=True, slots=True)
 class Diarization:
-    """How the speakers of a conversation are told apart.
+    """Speaker diarization of a conversation.
 
     Attributes:
         max_speakers: speakers at most; further voices count as the likeliest of them.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MAX_VOICES = 100
 MIN_SECONDS = 5.0
 """Speech that a voice is enrolled with at least."""
-MIN_LIKENESS = 0.68
+MIN_LIKENESS = 0.72
 """Mean cosine between the windows of one voice; of several voices it is lower."""
 NAME_SIMILARITY = 0.78
 """Cosine from which on speech is an enrolled voice's …"""
@@ -102,7 +102,7 @@ def enrol(folder: Path, name: str, embeddings: Floats, seconds: float) -> None:
     if seconds < MIN_SECONDS:
         raise EnrolmentError(f"{seconds:.1f} s of speech are too little: record {MIN_SECONDS:g} s or more of {name}")
     mean = embeddings.mean(axis=0)
-    if float(mean @ mean) < MIN_LIKENESS:
+    if _likeness(embeddings) < MIN_LIKENESS:
         raise EnrolmentError(f"these recordings of {name} sound like several voices: take some of one voice alone")
     folder.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
     if not path.exists() and len(_paths(folder)) >= MAX_VOICES:
@@ -144,6 +144,13 @@ def read_voices(folder: Path) -> EnrolledVoices:
     names = enrolled_names(folder)
     embeddings = [_read(_path(folder, name)) for name in names]
     return EnrolledVoices(names, np.stack(embeddings)) if names else EnrolledVoices()
+
+
+def _likeness(embeddings: Floats) -> float:
+    """Return the mean cosine between two different windows."""
+    count = len(embeddings)
+    total = embeddings.sum(axis=0)
+    return float(total @ total - count) / max(1, count * (count - 1)) if count > 1 else 1.0
 
 
 def _read(path: Path) -> Floats:

@@ -55,7 +55,7 @@ def only_name(spans: Sequence[SpeakerSpan]) -> str:
 
 
 def with_speakers(words: Iterable[TimedWord], spans: Sequence[SpeakerSpan]) -> tuple[TimedWord, ...]:
-    """Return words with the speaker of the span that their middle is in, or nearest to."""
+    """Return words with the speaker of the span nearest to their middle."""
     return tuple(dataclasses.replace(word, speaker=_nearest(word, spans)) for word in words) if spans else tuple(words)
 
 

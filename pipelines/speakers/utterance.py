@@ -63,7 +63,7 @@ class Utterance:
         return bool(self.embeddings) or self._tail is not None
 
     def add(self, start: int, samples: Floats) -> None:
-        """Take speech from sample ``start`` of the conversation; what was taken is left out."""
+        """Take speech from sample ``start`` on; what was taken is left out."""
         new = samples[max(0, self.heard_to - start) :]
         if not len(new):
             return

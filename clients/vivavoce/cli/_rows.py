@@ -42,7 +42,7 @@ class Row:
 
 
 def speaker_label(transcript: Transcript) -> str:
-    """Return the speakers of a final transcript before its words; "" where they are not told apart."""
+    """Return the speakers of a final transcript as a prefix; "" for none."""
     speakers = dict.fromkeys(span.speaker for span in transcript.speakers)
     names = (printable(one.name) or f"speaker {one.tag}" for one in speakers)
     return f"{' and '.join(names)}: " if speakers else ""

@@ -1,8 +1,8 @@
 """Error rate of telling speakers apart, and its cost: conversations at the pace of speech.
 
 ``python -m benchmarks.diarization`` composes conversations, starts the service, and holds each with diarization, and
-beside it without. The error rate is that of NIST (Rich Transcription): missed speech, false alarms and confused speakers as a
-share of all speech. It is told without a collar, and with one of 0.25 s around each change.
+beside it without. The error rate is that of NIST (Rich Transcription): missed speech, false alarms and confused
+speakers as a share of all speech. It is told without a collar, and with one of 0.25 s around each change.
 """
 
 from __future__ import annotations

@@ -160,7 +160,7 @@ def _diarized(transcripts: Sequence[Transcript], seconds: float) -> dict[str, An
 
 
 def _label(speaker: Speaker | None) -> str:
-    """Return a speaker's name, or a capital letter in order of appearance, AA after Z."""
+    """Return a speaker's name, or letters by appearance: A to Z, AA to AZ."""
     if speaker is None:
         return "unknown"
     rounds, letter = divmod(speaker.tag - 1, len(ascii_uppercase))

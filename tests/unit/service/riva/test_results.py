@@ -10,12 +10,13 @@ from pipelines.models.ports import Alternative, TimedWord
 from service.api.riva.asr.results import ResultWriter
 from service.api.riva.asr.settings import to_settings
 from service.api.riva.asr.voice import ObservedVoice
+from service.speakers import Speakers
 from tests.unit.pipelines.fakes import ScriptedVoice
 from tests.unit.service.riva.calls import recognition
 
 
 def writer(**fields: object) -> ResultWriter:
-    settings = to_settings(recognition(**fields), "config", interim_results=True)
+    settings = to_settings(recognition(**fields), "config", interim_results=True, speakers=Speakers())
     return ResultWriter(settings, ObservedVoice(ScriptedVoice((1.0, 0.0))), channel=1)
 
 
