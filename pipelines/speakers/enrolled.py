@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 MAX_VOICES = 100
 MIN_SECONDS = 5.0
 """Speech that a voice is enrolled with at least."""
-MIN_LIKENESS = 0.72
+MIN_LIKENESS = 0.45
 """Mean cosine between the windows of one voice; of several voices it is lower."""
-NAME_SIMILARITY = 0.78
+NAME_SIMILARITY = 0.5
 """Cosine from which on speech is an enrolled voice's …"""
-NAME_MARGIN = 0.06
+NAME_MARGIN = 0.15
 """… as long as it is by this much above that of the next one."""
 MIN_NAMED_SECONDS = 1.0
 """Speech of which a name is told at least."""

@@ -1,8 +1,8 @@
 """Fit of the directions in which one voice varies: ``python -m benchmarks.diarization.fit PEOPLE``.
 
 Embeddings of one recording differ by what is said. Those directions are damped (within-class covariance normalization,
-Hatch, Kajarekar and Stolcke, 2006), and the mean of all voices is taken away. Fitted to the even half of the recordings,
-each of which is taken for a voice; the odd half judges.
+Hatch, Kajarekar and Stolcke, 2006), and the mean of all voices is taken away. It is fitted to the even half of the
+recordings, each of which is taken for a voice; the odd half judges.
 """
 
 from __future__ import annotations

@@ -93,6 +93,7 @@ def test_every_key_can_be_set_in_the_environment():
         knowledge={"museum": Path("/museum.db"), "zoo": "postgresql://me:secret@db:5432/animals?base=zoo"},
         model_repository=Path("/models"),
         model_memory_mib=2048,
+        speakers=Path("/voices"),
         speculation=False,
         late_reply_seconds=20.0,
         admin_socket=Path("/run/admin.sock"),
