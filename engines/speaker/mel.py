@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engines.mel import mel_filters
+from engines.mel_filters import slaney_filters
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -17,7 +17,7 @@ SAMPLE_RATE = 16_000
 HOP = 160
 MELS = 40
 _WINDOW = 400
-_FILTERS = mel_filters(MELS, _WINDOW, SAMPLE_RATE)
+_FILTERS = slaney_filters(MELS, _WINDOW, SAMPLE_RATE)
 _HANN = (0.5 - 0.5 * np.cos(2 * np.pi * np.arange(_WINDOW) / _WINDOW)).astype(np.float32)
 """Periodic, as librosa's."""
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engines.mel import mel_filters
+from engines.mel_filters import slaney_filters
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -47,4 +47,4 @@ def log_mel(samples: Floats) -> Floats:
 
 
 _HANN = (0.5 - 0.5 * np.cos(2 * np.pi * np.arange(_WINDOW) / _WINDOW)).astype(np.float32)
-_FILTERS = mel_filters(MELS, _WINDOW, SAMPLE_RATE)
+_FILTERS = slaney_filters(MELS, _WINDOW, SAMPLE_RATE)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 import numpy as np
+import numpy.typing as npt
 
 from benchmarks.diarization.composing import read_parts
 from engines.build import speaker
@@ -38,7 +39,7 @@ def main(people: Path, network: Path) -> None:
     np.savez_compressed(speaker.VARIATION, **{name: value.astype(np.float32) for name, value in found.items()})
 
 
-def _embedded(embedder: SpeakerEmbedder, path: Path) -> np.ndarray:
+def _embedded(embedder: SpeakerEmbedder, path: Path) -> npt.NDArray[np.float32]:
     starts = range(0, 1 << 30, WINDOW_SAMPLES // 2)
     windows = [
         part[start:][:WINDOW_SAMPLES]

@@ -10,6 +10,7 @@ from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any
 
 from pipelines.audio.formats import MODEL_RATE_HZ
+from pipelines.models.languages import LANGUAGE_NAMES
 from pipelines.models.ports import TimedWord
 from pipelines.speakers.spans import main_speaker
 
@@ -100,8 +101,8 @@ def cues_of(transcripts: Sequence[Transcript]) -> Iterator[Cue]:
 
 def _verbose(transcripts: Sequence[Transcript], seconds: float, request: TranscriptionRequest) -> dict[str, Any]:
     found: dict[str, Any] = {
-        "task": "transcribe",
-        "language": "english",
+        "task": "translate" if request.recognition.translate else "transcribe",
+        "language": _language(transcripts, request),
         "duration": round(seconds, 3),
         "text": text_of(transcripts),
     }
@@ -165,6 +166,13 @@ def _label(speaker: Speaker | None) -> str:
         return "unknown"
     rounds, letter = divmod(speaker.tag - 1, len(ascii_uppercase))
     return speaker.name or ("A" * rounds + ascii_uppercase[letter])
+
+
+def _language(transcripts: Sequence[Transcript], request: TranscriptionRequest) -> str:
+    """Return the English name of the language of the text; that of most of its utterances."""
+    told = [one.language for one in transcripts if one.language and not request.recognition.translate]
+    code = max(dict.fromkeys(told), key=told.count, default="en")
+    return LANGUAGE_NAMES.get(code, code)
 
 
 def _segment(number: int, transcript: Transcript) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Mel filters on Slaney's scale, as librosa makes them."""
+"""Mel filters on Slaney's scale (Slaney 1998, "Auditory Toolbox")."""
 
 from __future__ import annotations
 
@@ -15,15 +15,18 @@ _LOG_STEP = np.log(6.4) / 27
 _BREAK_HZ, _BREAK_MEL = 1000.0, 15.0
 
 
-def mel_filters(mels: int, window: int, sample_rate: int) -> npt.NDArray[np.float32]:
-    """Return triangles of equal area, float32 ``[mels, frequencies]``.
+def slaney_filters(bins: int, window: int, sample_rate: int) -> npt.NDArray[np.float32]:
+    """Return triangles of equal area from 0 Hz to half the sample rate.
 
     Args:
-        mels: how many.
-        window: samples of the window that is transformed.
-        sample_rate: in hertz.
+        bins: mel bins.
+        window: samples of the Fourier transform.
+        sample_rate: samples a second.
+
+    Returns:
+        float32 ``[bins, window // 2 + 1]``.
     """
-    edges = _hertz(np.linspace(0, _mel(sample_rate / 2), mels + 2))
+    edges = _hertz(np.linspace(0, _mel(sample_rate / 2), bins + 2))
     frequencies = np.linspace(0, sample_rate / 2, window // 2 + 1)
     low, middle, high = edges[:-2, np.newaxis], edges[1:-1, np.newaxis], edges[2:, np.newaxis]
     rising, falling = (frequencies - low) / (middle - low), (high - frequencies) / (high - middle)
