@@ -147,7 +147,7 @@ def test_segments_go_from_speaker_to_speaker():
 
 async def test_rivas_words_have_the_tag_of_their_speaker():
     asked = recognition(diarization_config={"enable_speaker_diarization": True, "max_speaker_count": 3})
-    settings = to_settings(asked, "config", interim_results=False, speakers=Speakers(is_served=True))
+    settings = to_settings(asked, "config", host_of(Speakers(is_served=True)), interim_results=False)
     assert settings.diarization is not None
     assert (settings.diarization.max_speakers, settings.recognition.word_times) == (3, True)
     writer = ResultWriter(settings, ObservedVoice(FakeVoice().new_stream()), channel=1)
