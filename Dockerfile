@@ -18,7 +18,8 @@ RUN python -m venv /opt/vivavoce \
         --constraint constraints.txt ./clients '.[serve,telemetry,redis,postgres]' \
     && /opt/vivavoce/bin/python -m engines.build.moonshine --target model_repository/asr/1/moonshine-tiny-en \
     && /opt/vivavoce/bin/python -m engines.build.smart_turn --target model_repository/end_of_turn/1/smart-turn \
-    && /opt/vivavoce/bin/python -m engines.build.sentence_embedding --target model_repository/embed/1/minilm
+    && /opt/vivavoce/bin/python -m engines.build.sentence_embedding --target model_repository/embed/1/minilm \
+    && /opt/vivavoce/bin/python -m engines.build.speaker --target model_repository/speaker/1/resemblyzer
 
 FROM python:3.11-slim-bookworm
 COPY --from=build /opt/vivavoce /opt/vivavoce

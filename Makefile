@@ -30,7 +30,7 @@ PACKAGES := --editable './clients[mic,wyoming]' --editable
 LAB_EXTRAS := bench,eval
 LAB := $(if $(wildcard lab/pyproject.toml),--editable './lab[$(LAB_EXTRAS)]')
 
-$(READY): pyproject.toml clients/pyproject.toml $(wildcard lab/pyproject.toml) $(CONSTRAINTS) $(wildcard engines/build/moonshine*.py) engines/build/smart_turn.py engines/build/sentence_embedding.py
+$(READY): pyproject.toml clients/pyproject.toml $(wildcard lab/pyproject.toml) $(CONSTRAINTS) $(wildcard engines/build/moonshine*.py) engines/build/smart_turn.py engines/build/sentence_embedding.py $(wildcard engines/build/speaker*)
 	@echo "==> making $(VENV) (about a minute)"
 	@$(PYTHON) --version | grep -q 'Python 3\.11\.' || { echo "Python 3.11 is needed: set PYTHON=/path/to/python3.11" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
@@ -43,6 +43,8 @@ $(READY): pyproject.toml clients/pyproject.toml $(wildcard lab/pyproject.toml) $
 	$(BIN)/python -m engines.build.smart_turn
 	@echo "==> building the model of sentence embeddings"
 	$(BIN)/python -m engines.build.sentence_embedding
+	@echo "==> building the model of speakers"
+	$(BIN)/python -m engines.build.speaker
 	@touch $@
 
 .PHONY: setup-train

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from pipelines.dialog.turn import DialogTurn
     from pipelines.models.ports import Alternative, TimedWord, Timing
+    from pipelines.speakers.spans import Speaker, SpeakerSpan
     from pipelines.stages.answering import Answer, AnswerSearch
     from pipelines.stages.registry import StageOutput
     from pipelines.stages.speech_stage import SpokenText
@@ -79,6 +80,7 @@ class Transcript:
         end_probability: of one that is not final: how probable it is that the utterance is over, 0 to 1; 0 where that
             was not judged.
         language: code of the language that is spoken, as far as it is known; "" otherwise.
+        speakers: of a final one: who speaks when; empty where speakers are not told apart.
     """
 
     turn: int
@@ -93,6 +95,7 @@ class Transcript:
     request_id: str = ""
     end_probability: float = 0.0
     language: str = ""
+    speakers: tuple[SpeakerSpan, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +168,7 @@ class Reply:
         request_id: the caller's name for the typed turn, or for the request that ended the utterance; "" if none did.
         recovered: whether it waited for a model that was lost meanwhile.
         completes: whether it is the whole reply, in place of an earlier one of the turn that was PARTIAL.
+        speaker: who speaks most of the turn; None where that is not known, and of a typed turn.
     """
 
     turn: int
@@ -179,6 +183,7 @@ class Reply:
     request_id: str = ""
     recovered: bool = False
     completes: bool = False
+    speaker: Speaker | None = None
 
     @property
     def understanding(self) -> Understanding | None:

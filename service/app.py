@@ -17,10 +17,11 @@ from pipelines.dialog.agent.problems import AgentError
 from pipelines.knowledge.store.port import KnowledgeStoreError
 from pipelines.load.utilization import Utilization
 from pipelines.load.workload import Workload
-from pipelines.models.shipped import EMBEDDING, SHIPPED
+from pipelines.models.shipped import EMBEDDING, SHIPPED, SPEAKER_EMBEDDING
 from pipelines.session.calibration import measure
 from pipelines.session.shipped_stages import SHIPPED_STAGES
 from pipelines.session.warm_up_turns import hold_first_turns
+from pipelines.speakers.enrolled import EnrolmentError
 from pipelines.stages.answering_stage import AnsweringStage
 from pipelines.text.style import prepare
 from pipelines.turns.observer import TurnObservers
@@ -50,6 +51,7 @@ from service.sessions.open_conversations import OpenConversations
 from service.sessions.readiness import Readiness
 from service.sessions.session_store import SessionsError, sessions_of
 from service.sessions.stopping import StopRequests
+from service.speakers import Speakers
 from service.telemetry.figures import Figures
 from service.telemetry.log_formats import LOG_FORMATTERS
 from service.telemetry.log_output import STDERR, logging_to
@@ -87,6 +89,7 @@ _CANNOT_GO_ON = (
     TritonNotInstalledError,
     WrongTritonError,
     SettingsError,
+    EnrolmentError,
     TracingNotInstalledError,
     OSError,
 )
@@ -164,6 +167,10 @@ class Registries:
         stages = self.stages.replacing(AnsweringStage(bases))
         return replace(self, engines=self.engines.including(EMBEDDING), stages=stages)
 
+    def with_speakers(self, speakers: Speakers) -> Registries:
+        """Add what telling speakers apart needs; nothing where that is not served."""
+        return replace(self, engines=self.engines.including(SPEAKER_EMBEDDING)) if speakers.is_served else self
+
 
 @contextlib.asynccontextmanager
 async def serving(
@@ -191,7 +198,8 @@ async def serving(
     async with asyncio.TaskGroup() as tasks, contextlib.AsyncExitStack() as cleanup:
         own = await agent_bases(config.agents, config.knowledge, config.model_repository, os.environ)
         bases = open_bases({**own, **config.knowledge}, cleanup)
-        lists = lists.with_bases(bases)
+        speaking = Speakers(is_served=config.diarization, folder=config.speakers)
+        lists = lists.with_bases(bases).with_speakers(speaking)
         models = served_models(config, lists.engines, cleanup)
         rollout, client, watchdog = models.rollout, models.client, models.watchdog
         voice, utilization, telemetry = SileroModel(), Utilization(), Telemetry(config)
@@ -220,7 +228,11 @@ async def serving(
             speculates=config.speculation,
             late_seconds=config.late_reply_seconds,
             typed_observer=TurnObservers(telemetry.turn_observers),
-            dialogs=read_dialogs(config.agents, await sessions_of(config, cleanup), cleanup),
+            dialogs=replace(
+                read_dialogs(config.agents, await sessions_of(config, cleanup), cleanup),
+                hears_speakers=speaking.tells_names,
+            ),
+            speakers=speaking,
         )
         apis = [make_api(host) for make_api in lists.apis]
         handlers = {name: handler for api in apis for name, handler in api.handlers.items()}

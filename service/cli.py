@@ -100,6 +100,18 @@ def _restart_without_grpc_log() -> None:
     "PostgreSQL database. May be repeated.",
 )
 @click.option(
+    "--diarization/--no-diarization",
+    default=False,
+    show_default=True,
+    help="Let callers ask who speaks: loads the model of speakers.",
+)
+@click.option(
+    "--speakers",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Tell the voices of this folder by name, which `vivavoce speaker enrol` fills; implies --diarization.",
+)
+@click.option(
     "--engine-code",
     is_flag=True,
     help="Run the code that engines bring, as the service's user; otherwise they are data.",

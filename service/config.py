@@ -60,6 +60,8 @@ class ServiceConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     agents: tuple[Path, ...] = ()
     sessions: str | None = None
     knowledge: dict[str, Path | str] = {}
+    diarization: bool = False
+    speakers: Path | None = None
     engine_code: bool = False
     confine: bool = True
     model_memory_mib: Annotated[int, Meta(ge=_LEAST_MEMORY_MIB)] | None = None

@@ -31,6 +31,7 @@ _WEIGHTS = ("*.onnx", "*.npz", "*.safetensors")
 _ORIGINS = {
     "asr": ("Moonshine tiny (English)", "MIT"),
     "embed": ("all-MiniLM-L6-v2", "Apache-2.0"),
+    "speaker": ("Resemblyzer", "Apache-2.0"),
     "end_of_turn": ("all-MiniLM-L6-v2 and Smart Turn v3.2, fine-tuned", "Apache-2.0 AND BSD-2-Clause"),
     "intent_slot_bert": ("all-MiniLM-L6-v2, fine-tuned", "Apache-2.0"),
     "intent_slot_decode": ("embeddings of all-MiniLM-L6-v2, fine-tuned", "Apache-2.0"),

@@ -29,6 +29,7 @@ from vivavoce._config import (
     DEFAULT_STOP_WINDOW_SECONDS,
     AudioFormat,
     ConversationUpdate,
+    Diarization,
     Document,
     Encoding,
     EndOfUtterance,
@@ -63,6 +64,7 @@ from vivavoce._events import (
     Notice,
     NoticeCode,
     Reconnected,
+    SpeakerSpan,
     SpeechBegan,
     SpeechEnded,
     Started,
@@ -72,7 +74,7 @@ from vivavoce._models import ModelAdmin, ModelState, ModelVersion
 from vivavoce._options import AskOptions, ConverseOptions
 from vivavoce._pauses import SpeechPaused, SpeechResumed
 from vivavoce._recording import Recording, pace, read_audio
-from vivavoce._reply import Answer, AnswerSource, Latency, Reply, ReplyStatus, Stage, StageLatency
+from vivavoce._reply import Answer, AnswerSource, Latency, Reply, ReplyStatus, Speaker, Stage, StageLatency
 from vivavoce._requests import AudioChunk, Utterable
 from vivavoce._security import Tls
 from vivavoce._speech import SpeechChunk, SpokenSentence
@@ -108,6 +110,7 @@ __all__ = [
     "Dialog",
     "DialogCause",
     "DialogEnd",
+    "Diarization",
     "Document",
     "Encoding",
     "EndOfUtterance",
@@ -152,6 +155,8 @@ __all__ = [
     "ServerUnavailable",
     "Session",
     "Slot",
+    "Speaker",
+    "SpeakerSpan",
     "SpeakerUnavailable",
     "SpeechBegan",
     "SpeechChunk",

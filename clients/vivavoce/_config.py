@@ -124,6 +124,14 @@ class PhraseHints:
 
 
 @dataclass(frozen=True, slots=True)
+class Diarization:
+    """Speaker diarization: speakers are told apart."""
+
+    max_speakers: int = 0
+    """Number of speakers at most, 1 to 32; further voices count as the likeliest. 0 for the server's choice, 8."""
+
+
+@dataclass(frozen=True, slots=True)
 class EndOfUtterance:
     """End of an utterance, put among the audio chunks: answer what was said so far."""
 

@@ -11,7 +11,7 @@ from enum import Enum
 from typing import Any, TypeAlias
 
 from vivavoce._pauses import SpeechPaused, SpeechResumed
-from vivavoce._reply import Reply
+from vivavoce._reply import Reply, Speaker
 from vivavoce._spoken import Interrupted, ReplyAudio, ReplyHeld, ReplyResumed
 from vivavoce._tools import ToolCall
 
@@ -99,6 +99,18 @@ class Alternative:
 
 
 @dataclass(frozen=True, slots=True)
+class SpeakerSpan:
+    """Speech of one speaker."""
+
+    speaker: Speaker
+    """Who speaks."""
+    start_seconds: float
+    """Where the speech begins."""
+    end_seconds: float
+    """Where it ends."""
+
+
+@dataclass(frozen=True, slots=True)
 class Transcript:
     """Recognized words; each transcript replaces the previous one of its turn."""
 
@@ -118,6 +130,8 @@ class Transcript:
     """Of a final transcript: the confidence in `text`. None where only one text was looked for."""
     request_id: str = ""
     """Of a final transcript: name of the `EndOfUtterance` that ended the utterance; "" if none did."""
+    speakers: tuple[SpeakerSpan, ...] = ()
+    """Of a final transcript, if `diarization` was asked for: who speaks when, in order."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the event as a line of the command's `--json` has it."""
@@ -132,6 +146,11 @@ class Transcript:
         if self.alternatives:
             alternatives = [{"text": one.text, "confidence": round(one.confidence, 4)} for one in self.alternatives]
             told["alternatives"] = alternatives
+        if self.speakers:
+            told["speakers"] = [
+                one.speaker.to_dict() | {"start_s": _rounded(one.start_seconds), "end_s": _rounded(one.end_seconds)}
+                for one in self.speakers
+            ]
         return told | _named(self.request_id)
 
 

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from vivavoce._config import AudioFormat, Document, Endpointing, PhraseHints
+    from vivavoce._config import AudioFormat, Diarization, Document, Endpointing, PhraseHints
     from vivavoce._dialog import Session
     from vivavoce._spoken import Interruption, ReplyVoice
     from vivavoce._tools import Tool
@@ -63,6 +63,8 @@ class ConverseOptions(AskOptions, total=False):
     """Rules for interrupting a spoken reply; None leaves them to the server."""
     agent: str
     """Name of the agent that holds the dialog, where the server has some; "": every turn stands alone."""
+    diarization: Diarization | None
+    """Whether and how speakers are told apart, where the server does that; None: not at all."""
     session: Session | None
     """The session that the dialog is part of; None: it ends with the conversation."""
     tools: Mapping[str, Tool] | None

@@ -109,6 +109,20 @@ class Latency:
 
 
 @dataclass(frozen=True, slots=True)
+class Speaker:
+    """A speaker of a conversation, where `diarization` asks for it."""
+
+    tag: int
+    """Number in order of appearance, from 1. It stays the same until the conversation ends or is reconnected."""
+    name: str = ""
+    """Name of the enrolled voice that the speaker sounds like; "" where that is not sure. No proof of identity."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the speaker as the command's `--json` has it."""
+        return {"tag": self.tag} | ({"name": self.name} if self.name else {})
+
+
+@dataclass(frozen=True, slots=True)
 class Reply:
     """Understanding of one utterance, and the answer to it."""
 
@@ -154,6 +168,8 @@ class Reply:
     """Whether it is the whole reply, in place of the PARTIAL one of its turn that came before."""
     results: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, hash=False)
     """What the server's own stages found, by the name of the stage, as plain dicts; empty without such stages."""
+    speaker: Speaker | None = None
+    """Who speaks most of the utterance, if `diarization` was asked for; None where that is not known."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the reply as a line of the command's `--json`; times in milliseconds."""
@@ -179,6 +195,7 @@ class Reply:
         told |= understood(self.intent, self.readings, self.values)
         told |= {"speech_text": self.speech_text} if self.speech_text else {}
         told |= {"dialog": self.dialog.to_dict()} if self.dialog else {}
+        told |= {"speaker": self.speaker.to_dict()} if self.speaker else {}
         return told | ({"results": self.results} if self.results else {})
 
 

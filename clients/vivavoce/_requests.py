@@ -80,6 +80,11 @@ def conversation_config(options: ConverseOptions) -> pb.ConversationConfig:
     with refusing("config.max_alternatives"):
         config.max_alternatives = options.get("max_alternatives", 0)
     config.ignore_engine_hints = options.get("ignore_engine_hints", False)
+    diarization = options.get("diarization")
+    if diarization is not None:
+        with refusing("config.diarization.max_speakers"):
+            config.diarization.max_speakers = diarization.max_speakers
+            config.diarization.SetInParent()
     add_reply_audio(config, options.get("reply_audio"))
     add_interruption(config, options.get("interruption"))
     add_dialog(config, options.get("agent", ""), options.get("session"))

@@ -17,13 +17,14 @@ from vivavoce._events import (
     GoingAwayReason,
     Notice,
     NoticeCode,
+    SpeakerSpan,
     SpeechBegan,
     SpeechEnded,
     Started,
     Transcript,
 )
 from vivavoce._pauses import SpeechPaused, SpeechResumed
-from vivavoce._reply import Answer, AnswerSource, Latency, Reply, ReplyStatus, Stage, StageLatency
+from vivavoce._reply import Answer, AnswerSource, Latency, Reply, ReplyStatus, Speaker, Stage, StageLatency
 from vivavoce._spoken import Interrupted, InterruptionReason, ReplyAudio, ReplyHeld, ReplyResumed
 from vivavoce._tools import tool_call_of
 from vivavoce._understood import Intent, IntentCandidate, Reading, Slot, UtteranceKind, Value, ValueKind
@@ -64,6 +65,7 @@ def reply_event(reply: reply_pb2.Reply) -> Reply:
         speech_text=reply.speech_text,
         dialog=dialog_of(reply.dialog) if reply.HasField("dialog") else None,
         results={stage: json_format.MessageToDict(data) for stage, data in reply.results.items()},
+        speaker=_speaker(reply.speaker) if reply.HasField("speaker") else None,
     )
 
 
@@ -89,7 +91,16 @@ def _transcript(transcript: pb.Transcript) -> Transcript:
         alternatives=tuple(Alternative(one.text, one.confidence) for one in transcript.alternatives),
         confidence=transcript.confidence or None,
         request_id=transcript.request_id,
+        speakers=tuple(map(_speaker_span, transcript.speakers)),
     )
+
+
+def _speaker_span(span: pb.SpeakerSpan) -> SpeakerSpan:
+    return SpeakerSpan(_speaker(span.speaker), _seconds(span.start), _seconds(span.end))
+
+
+def _speaker(speaker: reply_pb2.Speaker) -> Speaker:
+    return Speaker(speaker.tag, speaker.name)
 
 
 def _speech_ended(ended: pb.SpeechEnded) -> SpeechEnded:

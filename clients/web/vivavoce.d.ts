@@ -54,6 +54,8 @@ export interface ConversationConfig {
   ignoreEngineHints?: boolean;
   /** Name of the agent that holds the dialog, where the server has some. */
   agent?: string;
+  /** Speakers are told apart, where the server does that; left out: they are not. */
+  diarization?: { maxSpeakers?: number };
   /** The session that the dialog belongs to; left out, it ends with the stream. */
   session?: { id?: string; parameters?: Record<string, string> };
   /** Names of knowledge bases that answers are looked for in. */
@@ -93,6 +95,12 @@ export interface Value {
   end?: number;
 }
 
+/** Who speaks: a number in order of appearance, and the enrolled voice that it sounds like, which proves nothing. */
+export interface Speaker {
+  tag: number;
+  name?: string;
+}
+
 /** What was understood, and the answer. Times are in seconds. */
 export interface Reply {
   turn: number;
@@ -108,6 +116,8 @@ export interface Reply {
   dialog?: Dialog;
   /** What the server's own stages found, by the name of the stage; only where it has such stages. */
   results?: Record<string, Record<string, unknown>>;
+  /** Who speaks most of the utterance; only with `diarization`. */
+  speaker?: Speaker;
   requestId: string;
   /** Whether it is the whole reply, in place of the PARTIAL one of its turn that came before. */
   completes: boolean;
@@ -134,7 +144,16 @@ export type ConversationEvent =
   | { type: "started"; conversationId: string; greeting?: string }
   | { type: "reconnected"; conversationId: string; lostSeconds: number; replayedSeconds: number }
   | { type: "speechBegan"; turn: number; start: number }
-  | { type: "transcript"; turn: number; text: string; isFinal: boolean; start: number; end: number }
+  | {
+      type: "transcript";
+      turn: number;
+      text: string;
+      isFinal: boolean;
+      start: number;
+      end: number;
+      /** Who speaks when; only with `diarization`. */
+      speakers?: { speaker: Speaker; start: number; end: number }[];
+    }
   | { type: "speechPaused"; turn: number; text: string; probability: number; start: number; end: number; silence: number }
   | { type: "speechResumed"; turn: number; start: number }
   | { type: "speechEnded"; turn: number; end: number; reason: string; silence: number | null; requestId: string }

@@ -25,7 +25,7 @@ from pipelines.dialog.next_step import (
 )
 from pipelines.dialog.no_match import miss
 from pipelines.dialog.slot_values import read_turn, slot_named
-from pipelines.dialog.state import Form
+from pipelines.dialog.state import SPEAKER, Form
 from pipelines.dialog.wishes import divide, is_for_later, target_of
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def hear(agent: Agent, state: State, event: Understood) -> Step:
             return state, speech(agent, state, agent.form.too_late)
         held = (*state.held, event) if len(state.held) < MAX_HELD else state.held
         return replace(state, held=held), speech(agent, state, agent.form.wait)
-    state = replace(_older(state), silences=0)
+    state = _spoken_by(agent, replace(_older(state), silences=0), event)
     if not words:
         return miss(agent, state)
     if control is not None:
@@ -75,10 +75,18 @@ def hear(agent: Agent, state: State, event: Understood) -> Step:
     return _hear_wish(agent, replace(state, wishes=(*others, *state.wishes)), first)
 
 
+def _spoken_by(agent: Agent, state: State, event: Understood) -> State:
+    """Return the state with the turn's speaker, in an agent that declares it."""
+    if event.speaker is None or SPEAKER not in agent.form.parameters:
+        return state
+    return replace(state, parameters={**state.parameters, SPEAKER: event.speaker})
+
+
 def take_up_wishes(agent: Agent, state: State, actions: tuple[Action, ...]) -> Step:
     """Take up the turn's next wish once the one before is done, or ask on."""
     while state.wishes and not state.ended and not state.fulfilling:
         wish, form = state.wishes[0], state.form
+        state = _spoken_by(agent, state, wish)
         if form is not None and target_of(agent, wish.understanding, wish.text) == form.intent:
             break
         state, more = _hear_wish(agent, replace(state, wishes=state.wishes[1:]), wish)

@@ -48,10 +48,11 @@ class DialogStage:
         found = search.answer if search is not None else None
         answer = sentence_of(found, read_documents(found, request.config.documents)) if found is not None else ""
         passage = found.source.passage if found is not None and found.source is not None else answer
-        turn = dialog.preview(request.text, request.inputs[NLU], answer, passage)
+        speaker = await request.speaker() if dialog.hears_speakers and request.speaker is not None else None
+        turn = dialog.preview(request.text, request.inputs[NLU], answer, passage, speaker)
         if turn.begun:
             now = asyncio.get_running_loop().time()
             left = AHEAD_SECONDS if request.reply_due is None else request.reply_due - now - SPARE_SECONDS
             await dialog.run_ahead(turn, min(AHEAD_SECONDS, left))
-            turn = dialog.preview(request.text, request.inputs[NLU], answer, passage)
+            turn = dialog.preview(request.text, request.inputs[NLU], answer, passage, speaker)
         yield turn

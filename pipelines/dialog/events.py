@@ -41,6 +41,7 @@ class Understood:
         understanding: intent, slots and values of the text.
         answer: the sentence that answers it, from documents; "" where there is none.
         passage: text that the answer stands in.
+        speaker: enrolled name of who speaks, "" where that is not sure; None: speakers are not told apart.
     """
 
     now: float
@@ -48,6 +49,7 @@ class Understood:
     understanding: Understanding = field(default_factory=Understanding)
     answer: str = ""
     passage: str = ""
+    speaker: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

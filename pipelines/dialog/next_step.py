@@ -54,7 +54,7 @@ def fulfil(agent: Agent, state: State, before: tuple[Action, ...] = ()) -> Step:
     form = state.form
     assert form is not None
     intent = agent.intents[form.intent]
-    if intent.fulfilment is None:
+    if intent.fulfilment is None or not _fits(state, form, intent.fulfil_when):
         return complete(agent, state, before)
     number = state.next_fulfilment
     form = replace(form, confirming=False, asked="")
@@ -93,9 +93,11 @@ def complete(agent: Agent, state: State, before: tuple[Action, ...] = (), say: s
     assert form is not None
     intent = agent.intents[form.intent]
     response = (Say(say, _is_sensitive(intent, say)),) if say else _response(agent, state, form, intent)
+    done = intent.fulfilment is None or _fits(state, form, intent.fulfil_when)
     opened = tuple(
         Context(name, form.intent, form.slots, life.turns, None if life.seconds is None else state.now + life.seconds)
         for name, life in intent.opens.items()
+        if done
     )
     kept = tuple(context for context in state.contexts if context.name not in intent.opens)
     state = replace(state, form=None, contexts=(*kept, *opened))
@@ -181,8 +183,11 @@ def _is_sensitive(intent: Intent, template: str) -> bool:
 
 
 def _response(agent: Agent, state: State, form: Form, intent: Intent) -> tuple[Say, ...]:
-    values: Mapping[str, str] = {**state.parameters, **{name: filled.value for name, filled in form.slots.items()}}
-    for answer in intent.response:
-        if all(values.get(name, "").lower() == value.lower() for name, value in answer.when.items()):
-            return speech(agent, state, answer.say)
-    return ()
+    said = (answer.say for answer in intent.response if _fits(state, form, answer.when))
+    return speech(agent, state, next(said, ""))
+
+
+def _fits(state: State, form: Form, when: Mapping[str, str]) -> bool:
+    """Return whether slots and parameters have the values of a condition."""
+    values = {**state.parameters, **{name: filled.value for name, filled in form.slots.items()}}
+    return all(values.get(name, "").lower() == value.lower() for name, value in when.items())

@@ -8,12 +8,14 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from pipelines.dialog import events
 from pipelines.dialog.actions import Fulfil
 from pipelines.dialog.machine import step
 from pipelines.dialog.slot_answers import is_whole_answer
 from pipelines.dialog.speculative_fulfilment import AheadFulfiller
-from pipelines.dialog.state import State
+from pipelines.dialog.state import SPEAKER, State
 from pipelines.dialog.tools import ToolDesk, tools_of
 from pipelines.dialog.turn import DialogTurn
 
@@ -42,6 +44,7 @@ class DialogSession:
         began: what the agent says first; None where the session goes on in another stream without a word of its own.
         tools: asks the caller's program for tools; None: the agent has none.
         on_commit: called whenever the state has changed.
+        hears_speakers: whether the session parameter ``speaker`` comes from voices alone.
     """
 
     agent: Agent
@@ -52,6 +55,7 @@ class DialogSession:
     began: DialogTurn | None = None
     tools: ToolDesk | None = None
     on_commit: Callable[[], None] = lambda: None
+    hears_speakers: bool = False
     _ahead: dict[str, AheadFulfiller] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
@@ -93,6 +97,13 @@ class DialogSession:
         if self.state.fulfilling:
             self.began = self.happen(events.Resumed(self.clock()))
 
+    def hear_speakers(self) -> None:
+        """Take the session parameter ``speaker`` from voices alone, from now on."""
+        self.hears_speakers = True
+        if SPEAKER in self.state.parameters:
+            # Nobody has spoken in this stream yet.
+            self.state = structs.replace(self.state, parameters={**self.state.parameters, SPEAKER: ""})
+
     def change(self, parameters: Mapping[str, str]) -> None:
         """Change session parameters."""
         self.happen(events.ParametersSet(self.clock(), parameters))
@@ -101,7 +112,9 @@ class DialogSession:
         """Return whether a text is the expected answer; see ``is_whole_answer``."""
         return is_whole_answer(text, listen)
 
-    def preview(self, text: str, understanding: Understanding, answer: str = "", passage: str = "") -> DialogTurn:
+    def preview(
+        self, text: str, understanding: Understanding, answer: str = "", passage: str = "", speaker: str | None = None
+    ) -> DialogTurn:
         """Work out what a turn would do; nothing is changed, however often.
 
         Args:
@@ -109,8 +122,9 @@ class DialogSession:
             understanding: of the text.
             answer: the sentence that answers it, from documents; "" where there is none.
             passage: text that the answer stands in.
+            speaker: enrolled name of who speaks, "" where that is not sure; None: speakers are not told apart.
         """
-        return self._turn(events.Understood(self.clock(), text, understanding, answer, passage))
+        return self._turn(events.Understood(self.clock(), text, understanding, answer, passage, speaker))
 
     def asks_to_wait(self) -> DialogTurn:
         """Return the agent's words to a turn without understanding."""
@@ -147,6 +161,9 @@ class DialogSession:
         return self.commit(self._turn(event))
 
     def _turn(self, event: events.Event) -> DialogTurn:
+        if self.hears_speakers and isinstance(event, events.Began | events.ParametersSet | events.Fulfilled):
+            others = {name: value for name, value in event.parameters.items() if name != SPEAKER}
+            event = replace(event, parameters=others)
         state, done = step(self.agent, self.state, event)
         actions = list(done)
         ahead: list[Fulfil] = []

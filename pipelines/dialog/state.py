@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from pipelines.dialog.events import Understood
 
 
+SPEAKER = "speaker"
+"""Session parameter that is the enrolled name of who spoke last, in agents that declare it."""
+
+
 class Filled(Struct, frozen=True):
     """The value of a slot.
 

@@ -22,6 +22,7 @@ PUNCTUATION = "punctuation"
 TTS = "tts"
 END_OF_TURN = "end_of_turn"
 EMBED = "embed"
+SPEAKER = "speaker"
 
 ModelT = TypeVar("ModelT")
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from pipelines.models.languages import Languages
+    from pipelines.speakers.spans import Speaker
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +89,14 @@ class TimedWord:
         start: first sample of it.
         end: one past its last sample.
         confidence: how probable it is, 0 to 1; 0 where that is not known.
+        speaker: who says it; None where speakers are not told apart.
     """
 
     text: str
     start: int
     end: int
     confidence: float = 0.0
+    speaker: Speaker | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,14 @@ from pipelines.models.contracts import (
     INTENT_SLOT,
     PUNCTUATION,
     QA,
+    SPEAKER,
     TTS,
     EngineContract,
     EngineRegistry,
 )
 from pipelines.models.triton.embedding import TritonEmbeddings
 from pipelines.models.triton.engines import TritonAnswers, TritonIntents, TritonPunctuation, TritonRecognizer
+from pipelines.models.triton.speaker import TritonSpeakers
 from pipelines.models.triton.synthesis import TritonSynthesizer
 from pipelines.models.triton.turn_end import TritonEndOfTurn
 from pipelines.models.versions.model_leases import LeasedRecognizer
@@ -28,6 +30,7 @@ from pipelines.models.versions.probes import (
     IntentProbe,
     PauseProbe,
     PunctuationProbe,
+    SpeakerProbe,
     SpeechProbe,
     SynthesisProbe,
 )
@@ -146,5 +149,16 @@ EMBEDDING = EngineContract(
     has_versions=False,
 )
 """The engine of searches in knowledge bases, which joins :data:`SHIPPED` where there are some."""
-ON_DEMAND = frozenset((EMBEDDING.name,))
+SPEAKER_EMBEDDING = EngineContract(
+    role=SPEAKER,
+    tensors=frozenset(("AUDIO", "SAMPLES", "EMBEDDING", "COMPUTE_MS")),
+    client=TritonSpeakers,
+    probes=(SpeakerProbe(_murmur(0.4)), SpeakerProbe(_murmur(1.6))),
+    heartbeat=SpeakerProbe(_murmur(0.1)),
+    is_required=False,
+    # Enrolled voices are of one network: with another one, each is to be enrolled anew.
+    has_versions=False,
+)
+"""The engine of speaker diarization, which joins :data:`SHIPPED` where that is served."""
+ON_DEMAND = frozenset((EMBEDDING.name, SPEAKER_EMBEDDING.name))
 """Models of the shipped repository that are loaded only where their engine is registered."""

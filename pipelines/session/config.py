@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pipelines.audio.formats import AudioFormat
     from pipelines.dialog.session import DialogSession
     from pipelines.models.ports import PhraseHint, RecognitionOptions
+    from pipelines.speakers.diarization import Diarization
     from pipelines.speech.reply_voice import ReplyVoice
     from pipelines.stages.answering import Document
 
@@ -38,6 +39,7 @@ class ConversationConfig:
         reply_voice: how replies are spoken; None: they are not.
         dialog: the dialog that its turns are part of; None: every turn stands alone.
         knowledge: names of the knowledge bases that answers are looked for in.
+        diarization: how speakers are told apart; None: they are not.
     """
 
     audio_format: AudioFormat | None = None
@@ -51,6 +53,7 @@ class ConversationConfig:
     reply_voice: ReplyVoice | None = None
     dialog: DialogSession | None = None
     knowledge: tuple[str, ...] = ()
+    diarization: Diarization | None = None
 
     def __post_init__(self) -> None:
         check_documents(self.documents, "config.documents")

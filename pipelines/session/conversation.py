@@ -11,7 +11,8 @@ from pipelines.audio.decoding import AudioDecoder
 from pipelines.audio.formats import MODEL_RATE_HZ
 from pipelines.errors import InvalidInputError
 from pipelines.load.workload import Workload
-from pipelines.messages import AwayReason, GoingAway, Reply, SpeechBegan, Status, Transcript
+from pipelines.messages import AwayReason, GoingAway, Reply, SpeechBegan, SpeechEnded, Status, Transcript
+from pipelines.models.contracts import SPEAKER
 from pipelines.models.phrase_hints import with_hints
 from pipelines.recognition.segments import Segments
 from pipelines.session.audio_input import Hearing
@@ -24,6 +25,7 @@ from pipelines.session.pause_judgement import PauseJudge
 from pipelines.session.recognizer_recovery import recognition_recovers
 from pipelines.session.reply_speech import ReplySpeech
 from pipelines.session.shipped_stages import SHIPPED_STAGES
+from pipelines.session.speaker_tracker import SpeakerTracker
 from pipelines.session.stage_runner import StageRunner
 from pipelines.session.turn_models import ModelsByTurn
 from pipelines.session.turn_timers import TurnTimers
@@ -87,7 +89,9 @@ class Conversation:
         self._models = ModelsByTurn(models, config.variants, config.recognition.language)
         self._decoder = AudioDecoder(config.audio_format) if config.audio_format else None
         self._intake = Intake(voice)
-        turns = dataclasses.replace(config.turns, alternatives=config.recognition.alternatives)
+        turns = dataclasses.replace(
+            config.turns, alternatives=config.recognition.alternatives, diarizes=config.diarization is not None
+        )
         self._state = State.initial(dataclasses.replace(turns, stages=stages.plan(config)))
         self._hearing = Hearing(
             self._intake,
@@ -110,6 +114,7 @@ class Conversation:
             self._dispatch, lambda error, event: self._failed(event.turn, event.stage, error, event), self._observed.ran
         )
         self.dialog = DialogTurns(config, lambda: self._state, self._dispatch, self.outbox.put, self._observed)
+        self._speakers = self._speaker_tracker(config)
         self._pause_judge = PauseJudge(self._dispatch, self._observed.judged, self.dialog.weigh_end)
         self._timers = TurnTimers(lambda turn: self._dispatch(events.DeadlinePassed(turn)))
         bulk = self._workload.bulk
@@ -195,6 +200,8 @@ class Conversation:
         self._hearing.cancel()
         self._running.cancel_all()
         self._pause_judge.cancel()
+        if self._speakers is not None:
+            self._speakers.cancel()
         self.speech.cancel_all()
         self.dialog.abandon()
         self.outbox.finish()
@@ -207,8 +214,9 @@ class Conversation:
         so that whoever closes several conversations abandons all of them first.
         """
         self.abandon()
-        for part in (self._running, self._pause_judge, self.speech, self.dialog, self._segments):
-            await part.wait()
+        for part in (self._running, self._pause_judge, self.speech, self.dialog, self._segments, self._speakers):
+            if part is not None:
+                await part.wait()
 
     def _hear(self, windows: Sequence[tuple[float, bool]], at: float) -> int:
         """Process windows up to a pause to be judged; return their number."""
@@ -249,7 +257,10 @@ class Conversation:
             case effects.SendAudio(segment, start, stop, decode):
                 self.recognized_samples += stop - start
                 due = deadlines.text_due(self._state, segment, self._loop.time()) if decode else None
-                self._segments.send(segment, self._intake.get(start, stop), decode=decode, due=due)
+                audio = self._intake.get(start, stop)
+                self._segments.send(segment, audio, decode=decode, due=due)
+                if self._speakers is not None:
+                    self._hear_speakers(segment, start, audio, is_pause=decode)
             case effects.CloseSegment(segment):
                 self._segments.close(segment, deadlines.text_due(self._state, segment, self._loop.time()))
             case effects.AbandonSegment(segment):
@@ -280,6 +291,8 @@ class Conversation:
             message = self.dialog.as_told(message, self._models.versions(message.turn))
         elif isinstance(message, SpeechBegan):
             self._hearing.speech_began()
+        elif isinstance(message, SpeechEnded) and self._speakers is not None:
+            self._speakers.end(message.turn)
         if isinstance(message, Reply) or (isinstance(message, Transcript) and message.is_final):
             self._workload.precedence.begin(self)
         self._observed.message_sent(message, self._state.settings)
@@ -290,6 +303,19 @@ class Conversation:
     def _transcribed(self, segment: int, hypothesis: Hypothesis) -> None:
         self._observed.recognized(self._state.turn_of(segment), hypothesis.timing)
         self._dispatch(events.Transcribed(segment, hypothesis))
+
+    def _hear_speakers(self, segment: int, start: int, audio: npt.NDArray[np.float32], *, is_pause: bool) -> None:
+        assert self._speakers is not None
+        if turn := self._state.turn_of(segment):
+            silence = max(0, self._state.turn(turn).onset - start)
+            self._speakers.hear(turn, start + silence, audio[silence:], self._models.of(turn), is_pause=is_pause)
+
+    def _speaker_tracker(self, config: ConversationConfig) -> SpeakerTracker | None:
+        if config.diarization is None:
+            return None
+        bulk = self._workload.bulk if config.is_bulk else None
+        failed = partial(self._observed.failed, stage=SPEAKER)
+        return SpeakerTracker(config.diarization, self._dispatch, failed, bulk, replies=config.turns.replies)
 
     def _failed(self, turn: int, stage: str, error: ModelError, event: events.Event) -> None:
         self.last_failure = error
@@ -305,6 +331,7 @@ class Conversation:
             due=deadlines.stages_due(self._state, effect.turn, now),
             reply_due=deadlines.reply_due(self._state, effect.turn, now),
             history=self._exchanges.latest,
+            speaker=partial(self._speakers.name_of, effect.turn) if self._speakers is not None else None,
         )
         models = self._models.of(effect.turn)
         # Where time is short the pause is judged first: without a judgement the turn ends only after long silence.

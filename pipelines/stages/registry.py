@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 
     from pipelines.models.ports import Timing, TurnModels
     from pipelines.speech.reply_voice import ReplyVoice
@@ -102,6 +102,8 @@ class StageRequest:
         due: deadline on the running loop's clock, in seconds, after which the result is discarded; None: not known.
         reply_due: when the reply is due, on the same clock; a later result follows it. None: not known.
         history: the latest questions that were replied to, the latest last.
+        speaker: awaits the enrolled name of the turn's only speaker, "" where that is not sure; None where speakers are
+            not told apart.
     """
 
     text: str
@@ -110,6 +112,7 @@ class StageRequest:
     due: float | None = None
     reply_due: float | None = None
     history: tuple[Exchange, ...] = ()
+    speaker: Callable[[], Awaitable[str]] | None = None
 
 
 class Stage(Protocol):

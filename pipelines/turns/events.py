@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pipelines.models.ports import Hypothesis
+    from pipelines.speakers.spans import SpeakerSpan
     from pipelines.speech.synthesis import Mark
     from pipelines.stages.registry import PlannedStage, StageOutput
     from pipelines.vad.endpointing import EndpointingConfig
@@ -226,6 +227,14 @@ class DialogChanged:
     """Change of a dialog outside of turns; speculations are recomputed."""
 
 
+@dataclass(frozen=True, slots=True)
+class SpeakersFound:
+    """Speakers of a finished utterance; without spans they are not known."""
+
+    turn: int
+    spans: tuple[SpeakerSpan, ...]
+
+
 SpeechEvent = SpeechSent | SpeechFailed | PlaybackReported | CancelRequested
 
 Event = (
@@ -250,5 +259,6 @@ Event = (
     | Prompted
     | AgentAwaited
     | DialogChanged
+    | SpeakersFound
     | SpeechEvent
 )

@@ -98,6 +98,8 @@ def _dispatch(state: State, event: events.Event) -> tuple[State, tuple[Effect, .
             return replace(state, awaits_agent=event.is_awaited), ()
         case events.DialogChanged():
             return speculating.dialog_changed(state)
+        case events.SpeakersFound():
+            return replying.speakers_found(state, event)
         case events.Abandoned():
             return _abandon(state)
         case events.SpeechSent() | events.SpeechFailed() | events.PlaybackReported() | events.CancelRequested():

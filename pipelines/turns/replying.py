@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from pipelines.messages import Notice, NoticeCode, Reply, Status, Transcript
+from pipelines.speakers.spans import main_speaker, within
 from pipelines.stages.registry import ASR, SPEECH, PlannedStage
 from pipelines.turns import pausing
 from pipelines.turns.effects import Emit, SetDeadline, SpeculationFate
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
         DeadlinePassed,
         Prompted,
         RecognitionFailed,
+        SpeakersFound,
         StageFailed,
         StageFinished,
         StageYielded,
@@ -184,6 +186,15 @@ def stage_failed(state: State, event: StageFailed) -> Step:
     return state, _due_again(state, turn, waited=waited) + effects
 
 
+def speakers_found(state: State, event: SpeakersFound) -> Step:
+    """Take in the speakers of an utterance, for which its final transcript waits."""
+    turn = next((turn for turn in state.ending if turn.number == event.turn), None)
+    if turn is None or turn.speakers is not None:
+        return state, ()
+    turn = replace(turn, speakers=within(event.spans, turn.onset, turn.speech_end))
+    return _advance(state.with_ending(turn), turn)
+
+
 def deadline_passed(state: State, event: DeadlinePassed) -> Step:
     """Reply with what there is; where that was done, gives up what is still missing."""
     turn = next((turn for turn in state.ending if turn.number == event.turn), None)
@@ -197,7 +208,8 @@ def _advance(state: State, turn: Turn) -> Step:
     effects: tuple[Effect, ...] = ()
     if turn.ended_at is None:
         return _speculate(state, turn)
-    if turn.recognized and not turn.text_is_final:
+    awaits_speakers = state.settings.diarizes and turn.speakers is None
+    if turn.recognized and not turn.text_is_final and not awaits_speakers:
         if turn.is_echo:
             state, turn = replace(state, hears_itself=True), turn.without_text()
         elif turn.lacks_speech(state.settings.endpointing.speech_begins):
@@ -285,6 +297,7 @@ def _make_reply(
         request_id=turn.request_id,
         recovered=turn.recovered_at is not None,
         completes=partial is not None and partial not in turn.untold,
+        speaker=main_speaker(turn.speakers or ()),
     )
     failures = tuple(failure for failure in speculation.failures if failure not in turn.told_failures)
     if state.settings.replies:

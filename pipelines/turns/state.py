@@ -43,6 +43,7 @@ class TurnSettings:
         alternatives: how many texts a final transcript tells that may have been said.
         join_samples: an utterance goes on over a pause while its segment is shorter than this, 16 kHz; 0: it ends.
         interruption: what interrupts a spoken reply.
+        diarizes: whether final transcripts wait for their speakers.
     """
 
     endpointing: EndpointingConfig = dataclasses.field(default_factory=EndpointingConfig)
@@ -55,6 +56,7 @@ class TurnSettings:
     alternatives: int = 0
     join_samples: int = 0
     interruption: InterruptionConfig = dataclasses.field(default_factory=InterruptionConfig)
+    diarizes: bool = False
 
     @property
     def speaks(self) -> bool:

@@ -13,12 +13,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from pipelines.messages import EndReason, Transcript
+from pipelines.speakers.spans import with_speakers
 from pipelines.turns.alternatives import join_alternatives
 from pipelines.turns.echo import is_echo
 
 if TYPE_CHECKING:
     from pipelines.messages import Message, Reply
     from pipelines.models.ports import Alternative, TimedWord, Timing
+    from pipelines.speakers.spans import SpeakerSpan
     from pipelines.stages.registry import PlannedStage, StageOutput
 
 
@@ -182,6 +184,7 @@ class Turn(Struct, frozen=True):
         is_complete: whether the whole reply is made.
         untold: the final transcript and replies, with their notices, as far as they wait for those of earlier turns.
         said_over: words of the reply that was being said when it began; "" where none was.
+        speakers: who speaks when; None while that is not known.
         recovered_at: when a model was back that had been lost at work on the turn, in seconds; None if none was.
     """
 
@@ -207,6 +210,7 @@ class Turn(Struct, frozen=True):
     told_failures: tuple[tuple[str, str], ...] = ()
     is_complete: bool = False
     untold: tuple[Message, ...] = ()
+    speakers: tuple[SpeakerSpan, ...] | None = None
     recovered_at: float | None = None
 
     @property
@@ -301,11 +305,14 @@ class Turn(Struct, frozen=True):
     def final_transcript(self, alternatives: int) -> Transcript:
         """Return the final transcript, with at most so many alternatives."""
         found = join_alternatives([(s.text, s.alternatives) for s in self.segments], max(1, alternatives))
+        transcript = self.transcript(is_final=True)
         return dataclasses.replace(
-            self.transcript(is_final=True),
+            transcript,
             alternatives=found if alternatives else (),
             confidence=found[0].confidence if any(segment.alternatives for segment in self.segments) else 0.0,
             request_id=self.request_id,
+            words=with_speakers(transcript.words, self.speakers or ()),
+            speakers=self.speakers or (),
         )
 
     def without_text(self) -> Turn:

@@ -6,6 +6,7 @@ import contextlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from pipelines.dialog.state import SPEAKER
 from pipelines.errors import InvalidInputError
 from service.security.principal import current_principal
 
@@ -35,11 +36,13 @@ class Dialogs:
         agents: by the names that callers choose them by.
         sessions: keeps dialogs between streams; None: there are no agents.
         agent_watch: reads agents anew whose files change; None: there are none.
+        hears_speakers: whether enrolled voices are told, in the session parameter ``speaker``.
     """
 
     agents: Mapping[str, Agent] = field(default_factory=dict)
     sessions: Sessions | None = None
     agent_watch: AgentWatch | None = None
+    hears_speakers: bool = False
 
     async def watch(self) -> None:
         """Read agents anew whose files change, until it is cancelled."""
@@ -73,7 +76,11 @@ class Dialogs:
             raise InvalidInputError("config.agent", "UNKNOWN_AGENT", message)
         check_parameters(parameters, "config.session.parameters")
         owner = current_principal().key
+        if self.hears_speakers:
+            parameters = {name: value for name, value in parameters.items() if name != SPEAKER}
         async with self.sessions.open(self.agents[agent], session_id, parameters, owner) as session:
+            if self.hears_speakers:
+                session.hear_speakers()
             yield session
 
 

@@ -21,6 +21,7 @@ from service.security.client_secrets import ClientSecrets
 from service.sessions.dialogs import Dialogs
 from service.sessions.lifetime import Limits
 from service.sessions.open_conversations import OpenConversations
+from service.speakers import Speakers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -57,6 +58,7 @@ class SessionHost:
         typed_observer: hears of typed turns outside of conversations.
         client_secrets: short-lived secrets that callers have made.
         dialogs: the agents, and the sessions of their dialogs.
+        speakers: tells speakers apart.
     """
 
     models: Models
@@ -73,6 +75,7 @@ class SessionHost:
     typed_observer: TurnObserver | None = None
     client_secrets: ClientSecrets = field(default_factory=ClientSecrets)
     dialogs: Dialogs = field(default_factory=Dialogs)
+    speakers: Speakers = field(default_factory=Speakers)
 
     @property
     def workload(self) -> Workload:
@@ -184,5 +187,6 @@ class SessionHost:
             name: its name, for those who observe it.
         """
         turns = dataclasses.replace(config.turns, late_seconds=self.late_seconds)
-        config = dataclasses.replace(config, turns=turns)
+        diarization = config.diarization or self.speakers.for_agent(config.dialog)
+        config = dataclasses.replace(config, turns=turns, diarization=diarization)
         return Conversation(config, self.models, voice or self.voice.new_stream(), self.workload, self.stages, name)

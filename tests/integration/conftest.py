@@ -120,6 +120,7 @@ def serve_options(museum: Path, tmp_path_factory: pytest.TempPathFactory) -> lis
     return [
         *("--http-port", "0", "--metrics-port", "0", "--max-conversations", "64", "--log-format", "json"),
         *("--knowledge", f"museum={base_of(museum)}"),
+        "--diarization",
         *(word for agent in agents for word in ("--agent", str(agent))),
     ]
 

@@ -36,6 +36,7 @@ _EXTRAS_OF_OTHERS = {
     "knowledge": "serve",
     "optimize": "train",
     "serve": "serve",
+    "speaker": "serve",
     "token": "serve",
     "train": "train",
     "tune": "bench",

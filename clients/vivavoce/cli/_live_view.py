@@ -23,7 +23,7 @@ from vivavoce import (
     SpeechResumed,
     Transcript,
 )
-from vivavoce.cli._rows import Row, interruption, printable, reconnection, reply_rows
+from vivavoce.cli._rows import Row, interruption, printable, reconnection, reply_rows, speaker_label
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -76,7 +76,8 @@ class LiveView(AbstractContextManager["LiveView"]):
                 self._firm_up(self._last_partial)
             case Transcript():
                 self._clear_words()
-                self._console.print(Text.assemble(("> ", "green"), (printable(event.text), "bold")))
+                words = (printable(event.text), "bold")
+                self._console.print(Text.assemble(("> ", "green"), speaker_label(event), words))
             case Reply():
                 self._reply(event)
             case Notice():

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, TextIO
 
 from vivavoce import Event, GoingAway, Interrupted, Notice, Reconnected, Reply, SpeechPaused, ToolCall, Transcript
-from vivavoce.cli._rows import interruption, printable, reconnection, reply_rows
+from vivavoce.cli._rows import interruption, printable, reconnection, reply_rows, speaker_label
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -65,7 +65,7 @@ class PlainView(AbstractContextManager["PlainView"]):
     def _transcript(self, transcript: Transcript) -> None:
         if transcript.is_final:
             self._words = ""
-            self._write(f"> {printable(transcript.text)}")
+            self._write(f"> {speaker_label(transcript)}{printable(transcript.text)}")
         elif transcript.text != self._words:
             self._words = transcript.text
             self._write(f"  {printable(transcript.text)} ...")

@@ -15,6 +15,7 @@ from vivavoce import (
     ReplyStatus,
     Stage,
     StageLatency,
+    Transcript,
     UtteranceKind,
 )
 
@@ -38,6 +39,13 @@ class Row:
     """Whether it belongs to the row before it."""
     is_warning: bool = False
     """Whether something is not as it should be."""
+
+
+def speaker_label(transcript: Transcript) -> str:
+    """Return the speakers of a final transcript as a prefix; "" for none."""
+    speakers = dict.fromkeys(span.speaker for span in transcript.speakers)
+    names = (printable(one.name) or f"speaker {one.tag}" for one in speakers)
+    return f"{' and '.join(names)}: " if speakers else ""
 
 
 def reply_rows(reply: Reply, budget_seconds: float) -> Iterator[Row]:

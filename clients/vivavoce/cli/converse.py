@@ -56,6 +56,13 @@ if TYPE_CHECKING:
 @understanding_options
 @agent_options
 @click.option(
+    "--diarize",
+    "speakers",
+    metavar="N",
+    type=click.IntRange(1, 32),
+    help="Tell up to N speakers apart, where the server does that.",
+)
+@click.option(
     "--speech-out",
     metavar="FILE",
     type=FileToWrite(),
@@ -88,6 +95,7 @@ def converse(
     time_zone: str,
     agent: str,
     session: str,
+    speakers: int | None,
     speech_out: Path | None,
     voice: str,
     as_json: bool,
@@ -127,6 +135,7 @@ def converse(
                     time_zone=time_zone,
                     ignore_engine_hints=no_engine_hints,
                     agent=agent,
+                    diarization=None if speakers is None else vivavoce.Diarization(speakers),
                     session=vivavoce.Session(session) if session else None,
                     reply_audio=None if sound is None else vivavoce.ReplyVoice(sound.format, voice),
                 )

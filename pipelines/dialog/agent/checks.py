@@ -77,6 +77,10 @@ def _of_intent(agent: Agent, name: str, intent: Intent) -> Iterator[tuple[Place,
         yield from ((place, message) for message in _template(answer.say, known, "slots and parameters"))
         for key, value in answer.when.items():
             yield from ((place, message) for message in _condition(agent, intent, key, value))
+    for key, value in intent.fulfil_when.items():
+        yield from ((("fulfil_when",), message) for message in _condition(agent, intent, key, value))
+    if intent.fulfil_when and not (intent.fulfilment and intent.response):
+        yield ("fulfil_when",), "`fulfil_when` needs a `fulfilment`, and a `response` for all other values: add them"
     if intent.response and all(answer.when for answer in intent.response):
         yield ("response",), "every response has a `when`: add a last one without, for all other values"
     if not intent.response and not intent.fulfilment and intent.then == "continue":

@@ -119,6 +119,7 @@ class Intent(_Form):
         slots: its details, in the order in which they are asked for.
         confirm: the question whether everything is right, before fulfilment; None: not asked.
         fulfilment: name of what carries it out; None: nothing but the response.
+        fulfil_when: values of slots or parameters with which it is carried out; with others nothing but the response.
         response: what is said when it is done; the first whose ``when`` fits.
         help: said where the caller asks for help.
         opens: contexts that it opens when it is done.
@@ -131,6 +132,7 @@ class Intent(_Form):
     slots: dict[Name, Slot] = Field(default_factory=dict, max_length=MAX_SLOTS)
     confirm: Text | None = None
     fulfilment: Name | None = None
+    fulfil_when: dict[str, str] = Field(default_factory=dict)
     response: Annotated[tuple[Answer, ...], BeforeValidator(_answers), Field(max_length=100)] = ()
     help: Text | None = None
     opens: dict[Name, Lifetime] = Field(default_factory=dict, max_length=MAX_PROMPTS)

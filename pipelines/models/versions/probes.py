@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         Recognizer,
         SpeechSequence,
     )
+    from pipelines.models.speaker_port import SpeakerModel
     from pipelines.models.synthesis_port import Synthesizer
     from pipelines.models.turn_end_port import EndOfTurnModel
 
@@ -171,10 +172,19 @@ class EmbeddingProbe:
 
     async def ask(self, model: EmbeddingModel) -> bool:
         """See :class:`Probe`."""
-        found = await model.embed([self.text])
-        lengths = np.linalg.norm(found.vectors, axis=-1)
-        if lengths.shape != (1,) or not abs(lengths[0] - 1) < _LENGTH_TOLERANCE:
-            raise MalformedAnswerError("an embedding is not one vector of length 1")
+        _check_vector((await model.embed([self.text])).vectors)
+        return True
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SpeakerProbe:
+    """A window of sound to embed, float32 ``[samples]`` at 16 kHz."""
+
+    samples: npt.NDArray[np.float32]
+
+    async def ask(self, model: SpeakerModel) -> bool:
+        """See :class:`Probe`."""
+        _check_vector((await model.embed([self.samples])).vectors)
         return True
 
 
@@ -225,6 +235,12 @@ class PauseProbe:
         if not 0 <= found.probability <= 1:
             raise MalformedAnswerError("the end of a turn has a score that is no probability")
         return self.is_over in {None, found.probability >= _EVEN}
+
+
+def _check_vector(vectors: npt.NDArray[np.float32]) -> None:
+    lengths = np.linalg.norm(vectors, axis=-1)
+    if lengths.shape != (1,) or not abs(lengths[0] - 1) < _LENGTH_TOLERANCE:
+        raise MalformedAnswerError("an embedding is not one vector of length 1")
 
 
 async def _end(sequence: SpeechSequence) -> None:

@@ -57,7 +57,7 @@ async def hold_conversation(host: SessionHost, requests: AsyncIterator[pb.Conver
     first = await _first_config(requests, host.limits.config_seconds)
     variants = host.check_variants(first.variants, "config.variants")
     language = host.language(first.language_code, variants, "config.language_code")
-    config = converters.to_config(first)
+    config = converters.to_config(first, host.speakers)
     reply_voice = config.reply_voice
     if reply_voice is not None:
         voice = host.choose_voice(reply_voice.voice.name, "config.reply_audio.voice", variant=variants.get(TTS, ""))

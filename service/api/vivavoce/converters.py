@@ -16,7 +16,7 @@ from pipelines.stages.answering import Document, check_documents
 from pipelines.turns.state import TurnSettings
 from service.api.vivavoce.encodings import to_encoding
 from service.api.vivavoce.endpointing import seconds, to_endpointing
-from service.api.vivavoce.replies import to_duration, to_reply
+from service.api.vivavoce.replies import to_duration, to_reply, to_speaker
 from service.api.vivavoce.spoken_replies import (
     to_interrupted,
     to_interruption,
@@ -33,6 +33,8 @@ from vivavoce.v1 import reply_pb2
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from pipelines.speakers.diarization import Diarization
+    from service.speakers import Speakers
 
 SERVICE_NAME = pb.DESCRIPTOR.services_by_name["ConversationService"].full_name
 
@@ -62,8 +64,12 @@ _AWAY = {
 }
 
 
-def to_config(config: pb.ConversationConfig) -> ConversationConfig:
+def to_config(config: pb.ConversationConfig, speakers: Speakers) -> ConversationConfig:
     """Read a conversation's config.
+
+    Args:
+        config: as it was sent.
+        speakers: tells speakers apart.
 
     Raises:
         InvalidInputError: a field cannot be honoured; the error names it.
@@ -84,7 +90,15 @@ def to_config(config: pb.ConversationConfig) -> ConversationConfig:
         engine_hints=not config.ignore_engine_hints,
         understanding=to_understanding_options(config, "config."),
         reply_voice=to_reply_voice(config),
+        diarization=_to_diarization(config, speakers),
     )
+
+
+def _to_diarization(config: pb.ConversationConfig, speakers: Speakers) -> Diarization | None:
+    if not config.HasField("diarization"):
+        return None
+    field = "config.diarization"
+    return speakers.diarization(config.diarization.max_speakers, f"{field}.max_speakers", field)
 
 
 def to_hints(groups: Iterable[pb.PhraseHints], field: str) -> tuple[PhraseHint, ...]:
@@ -238,6 +252,10 @@ def _transcript(transcript: messages.Transcript) -> pb.Transcript:
         alternatives=[pb.Alternative(text=one.text, confidence=one.confidence) for one in transcript.alternatives],
         confidence=transcript.confidence,
         request_id=transcript.request_id,
+        speakers=[
+            pb.SpeakerSpan(speaker=to_speaker(span.speaker), start=_offset(span.start), end=_offset(span.end))
+            for span in transcript.speakers
+        ],
     )
 
 

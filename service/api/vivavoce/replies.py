@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pipelines.models.ports import Timing
+    from pipelines.speakers.spans import Speaker
     from pipelines.stages.answering import Answer, AnswerSource
 
 _STAGES = {
@@ -51,7 +52,13 @@ def to_reply(reply: messages.Reply, now_seconds: float) -> reply_pb2.Reply:
         values=[to_value(value, reply.transcript) for value in understanding.values] if understanding else [],
         dialog=to_dialog(reply.dialog),
         results={stage: _struct(data) for stage, data in reply.open_results.items()},
+        speaker=to_speaker(reply.speaker),
     )
+
+
+def to_speaker(speaker: Speaker | None) -> reply_pb2.Speaker | None:
+    """Write who speaks; None where that is not known."""
+    return None if speaker is None else reply_pb2.Speaker(tag=speaker.tag, name=speaker.name)
 
 
 def to_duration(seconds: float) -> duration_pb2.Duration:

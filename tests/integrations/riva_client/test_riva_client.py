@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import subprocess
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 import soundfile
 
 from tests.integrations.environments import python_for, run_client
-from tests.integrations.recordings import LIGHTS, VACUUM, words
+from tests.integrations.recordings import LIGHTS, VACUUM, words, write_wav
 from tests.riva_contract import describe
 
 SCRIPT = Path(__file__).parent / "client.py"
@@ -63,6 +64,16 @@ def test_a_file_is_recognized_at_once(server_address: str, two_commands: Path):
     assert result["alternatives"][0]["transcript"].split() == LIGHTS + VACUUM
 
 
+def test_speakers_of_a_file_are_told_apart(server_address: str, tmp_path: Path):
+    # A man, a woman and the man again.
+    file = write_wav(tmp_path / "three.wav", "lights", "weather", "shopping_list")
+    for action in ("stream", "recognize"):
+        results = run(server_address, action, "--input-file", file, "--speaker-diarization")["found"]
+        said = [word for result in results for word in result["alternatives"][0].get("words", ())]
+        tags = [tag for tag, _ in itertools.groupby(word["speakerTag"] for word in said)]
+        assert tags == [1, 2, 1]
+
+
 def test_two_channels_are_two_results(server_address: str, command: Path, tmp_path: Path):
     samples, rate = soundfile.read(command, dtype="int16")
     stereo = tmp_path / "stereo.wav"
@@ -79,7 +90,7 @@ def test_two_channels_are_two_results(server_address: str, command: Path, tmp_pa
     [
         (("--language-code", "de-DE"), "language"),
         (("--model-name", "parakeet-ctc-riva-0-6b-zh-cn"), "model"),
-        (("--speaker-diarization",), "enable_speaker_diarization"),
+        (("--speaker-diarization", "--diarization-max-speakers", "40"), "max_speaker_count"),
         (("--stop-history", "20000"), "stop_history"),
         (("--custom-configuration", "gpu:0"), "gpu"),
     ],

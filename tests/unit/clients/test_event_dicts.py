@@ -50,6 +50,20 @@ DICTS = [
         },
     ),
     (
+        vivavoce.Transcript(
+            1, "no", True, 0.0, 1.0, speakers=(vivavoce.SpeakerSpan(vivavoce.Speaker(2, "ann"), 0.1004, 0.9),)
+        ),
+        {
+            "event": "transcript",
+            "text": "no",
+            "is_final": True,
+            "start_s": 0.0,
+            "end_s": 1.0,
+            "turn": 1,
+            "speakers": [{"tag": 2, "name": "ann", "start_s": 0.1, "end_s": 0.9}],
+        },
+    ),
+    (
         vivavoce.ReplyAudio(1, b"abc", 0.1604, False, 0.35),
         {"event": "reply_audio", "turn": 1, "bytes": 3, "start_s": 0.16, "is_last": False, "first_audio_ms": 350.0},
     ),

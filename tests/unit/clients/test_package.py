@@ -31,7 +31,7 @@ EXPORTS = {
     "VivavoceError", "__version__", "connect", "pace", "read_audio",
     "Pronunciation", "SPEECH_AUDIO", "SpeechChunk", "SpokenSentence", "sync",
     "Dialog", "DialogCause", "DialogEnd", "Fulfilment", "Session",
-    "Tool", "ToolCall", "ToolResult",
+    "Tool", "ToolCall", "ToolResult", "Diarization", "Speaker", "SpeakerSpan",
 }  # fmt: skip
 
 

@@ -34,7 +34,7 @@ def test_what_it_copies_is_there_and_in_the_context():
             for source in copied(step)[1]:
                 assert (PROJECT / source).exists()
                 assert not is_ignored(source, ignored)
-    for built in ("asr/1/moonshine-tiny-en", "end_of_turn/1/smart-turn", "embed/1/minilm"):
+    for built in ("asr/1/moonshine-tiny-en", "end_of_turn/1/smart-turn", "embed/1/minilm", "speaker/1/resemblyzer"):
         assert is_ignored(f"{DEFAULT_MODEL_REPOSITORY.name}/{built}/model.onnx", ignored), "the image builds it itself"
 
 

@@ -39,15 +39,17 @@ def recognizer_of(name: str, engines: EngineRegistry, field: str = "model") -> d
     Raises:
         InvalidInputError: it means none.
     """
-    if "diarize" in name.lower():
-        message = "speakers are not told apart: choose another model"
-        raise InvalidInputError(field, "UNKNOWN_MODEL", message)
     variants = engines.variants(ASR)
     if name in variants:
         return {ASR: name}
     if name in {"", CONVERSATION_MODEL, ASR} or _RECOGNIZERS.search(name):
         return {}
     raise unknown_model(name, (ASR, *variants), field)
+
+
+def diarizes(name: str) -> bool:
+    """Return whether the name of a recognizer means one that tells speakers apart."""
+    return "diarize" in name.lower()
 
 
 def check_synthesizer(name: str, field: str = "model") -> None:

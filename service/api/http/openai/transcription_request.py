@@ -9,14 +9,16 @@ from pipelines.errors import InvalidInputError
 from pipelines.models.contracts import ASR
 from pipelines.models.ports import NO_OPTIONS, RecognitionOptions
 from service.api.http.openai.hints import to_hints
-from service.api.http.openai.names import recognizer_of
+from service.api.http.openai.names import diarizes, recognizer_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from pipelines.speakers.diarization import Diarization
     from service.sessions.host import SessionHost
 
-FORMATS = ("json", "text", "srt", "vtt", "verbose_json")
+DIARIZED = "diarized_json"
+FORMATS = ("json", "text", "srt", "vtt", "verbose_json", DIARIZED)
 GRANULARITIES = ("word", "segment")
 RECOGNITION_FIELDS = ("prompt", "keywords", "model", "timestamp_granularities", "language", "languages")
 """Fields by which the recording is recognized; the others concern what is written."""
@@ -36,6 +38,7 @@ class TranscriptionRequest:
         stream: whether the text is told as it is recognized.
         recognition: what is asked of the recognizer.
         variants: the variant of recognition, by role.
+        diarization: how speakers are told apart; None: they are not.
     """
 
     response_format: str = "json"
@@ -43,6 +46,7 @@ class TranscriptionRequest:
     stream: bool = False
     recognition: RecognitionOptions = NO_OPTIONS
     variants: Mapping[str, str] = field(default_factory=dict)
+    diarization: Diarization | None = None
 
 
 def to_request(
@@ -68,20 +72,23 @@ def to_request(
         message = f"the format {response_format[:40]!r} is not written: choose one of {', '.join(FORMATS)}"
         raise InvalidInputError("response_format", "UNKNOWN_FORMAT", message)
     if "known_speaker_names" in fields or "known_speaker_references" in fields:
-        message = "speakers are not told apart: leave the known speakers out"
-        raise InvalidInputError("known_speaker_names", "NO_SPEAKER_DIARIZATION", message)
+        message = "voices are told by name once they are enrolled at the server: leave the known speakers out"
+        raise InvalidInputError("known_speaker_names", "NO_KNOWN_SPEAKERS", message)
     granularities = _granularities(fields.get("timestamp_granularities", ()), response_format)
+    asks = response_format == DIARIZED or diarizes(last.get("model", ""))
+    asking_field = "response_format" if response_format == DIARIZED else "model"
     return TranscriptionRequest(
         response_format,
         granularities,
         _flag(last.get("stream", ""), "stream"),
         RecognitionOptions(
             hints=to_hints(last.get("prompt", ""), fields.get("keywords", ()), "prompt", "keywords"),
-            word_times=response_format in _TIMED or "word" in granularities,
+            word_times=asks or response_format in _TIMED or "word" in granularities,
             language=host.language_of(languages, variants, "language"),
             translate=translates,
         ),
         variants,
+        host.speakers.diarization(0, asking_field, asking_field) if asks else None,
     )
 
 

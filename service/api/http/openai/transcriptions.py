@@ -17,8 +17,8 @@ from pipelines.session.config import ConversationConfig
 from pipelines.text.style import has_words
 from pipelines.turns.state import TurnSettings
 from service.api.http.caller_check import headers_of
-from service.api.http.openai.transcription_request import RECOGNITION_FIELDS, to_request
-from service.api.http.openai.transcripts import MEDIA_TYPES, text_of, usage_of, written
+from service.api.http.openai.transcription_request import DIARIZED, RECOGNITION_FIELDS, to_request
+from service.api.http.openai.transcripts import MEDIA_TYPES, segments_of, text_of, usage_of, written
 from service.api.http.openai.uploads import Field, form_parts
 from service.api.http.problems import report
 from service.sessions.recordings import refuse_failure, without_live_ends
@@ -63,6 +63,7 @@ class Transcriptions:
                 recognition=request.recognition,
                 is_bulk=True,
                 variants=request.variants,
+                diarization=request.diarization,
             )
             conversation = host.conversation(config)
             response = _Response(send, request)
@@ -160,7 +161,7 @@ class _Upload:
             if not isinstance(part, Field):
                 yield part.data
                 continue
-            if part.name in RECOGNITION_FIELDS and not self._is_known(part):
+            if (part.name in RECOGNITION_FIELDS or part.value == DIARIZED) and not self._is_known(part):
                 message = f"{part.name} came behind the file, which is recognized already: send it before the file"
                 raise InvalidInputError(part.name, "FIELD_TOO_LATE", message)
             self._fields.setdefault(part.name, []).append(part.value)
@@ -168,6 +169,8 @@ class _Upload:
     def _is_known(self, field: Field) -> bool:
         """Return whether a field behind the file says nothing new."""
         begun = self._begun_with
+        if field.value == DIARIZED:
+            return begun is not None and begun.diarization is not None
         with_it = self._read({**self._fields, field.name: [*self._fields.get(field.name, ()), field.value]})
         return begun is not None and (begun.variants, begun.recognition) == (with_it.variants, with_it.recognition)
 
@@ -178,6 +181,8 @@ class _Response:
     def __init__(self, send: Send, request: TranscriptionRequest) -> None:
         self._send = send
         self._streams = request.stream
+        self._is_diarized = request.response_format == DIARIZED
+        self._segments = 0
         self._transcripts: list[Transcript] = []
         self._has_begun = False
 
@@ -195,6 +200,10 @@ class _Response:
                 self._transcripts.append(message)
                 if self._streams:
                     await self._event({"type": "transcript.text.delta", "delta": delta})
+                    if self._is_diarized:
+                        for segment in segments_of(message, self._segments):
+                            self._segments += 1
+                            await self._event(segment)
 
     async def fail(self, error: Exception) -> bool:
         """Tell an error in a stream that has begun; return whether it has."""

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from dataclasses import dataclass
+from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any
 
 from pipelines.audio.formats import MODEL_RATE_HZ
 from pipelines.models.languages import LANGUAGE_NAMES
+from pipelines.models.ports import TimedWord
+from pipelines.speakers.spans import main_speaker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pipelines.messages import Transcript
+    from pipelines.speakers.spans import Speaker
     from service.api.http.openai.transcription_request import TranscriptionRequest
 
 MEDIA_TYPES = {
     "json": "application/json",
     "verbose_json": "application/json",
+    "diarized_json": "application/json",
     "text": "text/plain; charset=utf-8",
     "srt": "application/x-subrip; charset=utf-8",
     "vtt": "text/vtt; charset=utf-8",
@@ -68,6 +74,8 @@ def written(transcripts: Sequence[Transcript], seconds: float, request: Transcri
             return "\n".join(("WEBVTT\n", *blocks)).encode()
         case "verbose_json":
             return _json(_verbose(transcripts, seconds, request))
+        case "diarized_json":
+            return _json(_diarized(transcripts, seconds))
         case _:
             return _json({"text": text, "usage": usage_of(seconds)})
 
@@ -111,6 +119,53 @@ def _verbose(transcripts: Sequence[Transcript], seconds: float, request: Transcr
             for word in transcript.words
         ]
     return {**found, "usage": usage_of(seconds)}
+
+
+def segments_of(transcript: Transcript, first: int) -> list[dict[str, Any]]:
+    """Write what each speaker says, one after the other.
+
+    Args:
+        transcript: final.
+        first: number of the first segment, from 0.
+    """
+    spoken = [
+        (speaker, list(words)) for speaker, words in itertools.groupby(transcript.words, lambda word: word.speaker)
+    ]
+    if not spoken:
+        whole = TimedWord(transcript.text, transcript.start, transcript.end)
+        spoken = [(main_speaker(transcript.speakers), [whole])]
+    return [
+        {
+            "type": "transcript.text.segment",
+            "id": f"seg_{number:03}",
+            "start": round(words[0].start / MODEL_RATE_HZ, 3),
+            "end": round(words[-1].end / MODEL_RATE_HZ, 3),
+            "text": " ".join(word.text for word in words),
+            "speaker": _label(speaker),
+        }
+        for number, (speaker, words) in enumerate(spoken, first)
+    ]
+
+
+def _diarized(transcripts: Sequence[Transcript], seconds: float) -> dict[str, Any]:
+    segments: list[dict[str, Any]] = []
+    for transcript in transcripts:
+        segments += segments_of(transcript, len(segments))
+    return {
+        "task": "transcribe",
+        "duration": round(seconds, 3),
+        "text": text_of(transcripts),
+        "segments": segments,
+        "usage": usage_of(seconds),
+    }
+
+
+def _label(speaker: Speaker | None) -> str:
+    """Return a speaker's name, or letters by appearance: A to Z, AA to AZ."""
+    if speaker is None:
+        return "unknown"
+    rounds, letter = divmod(speaker.tag - 1, len(ascii_uppercase))
+    return speaker.name or ("A" * rounds + ascii_uppercase[letter])
 
 
 def _language(transcripts: Sequence[Transcript], request: TranscriptionRequest) -> str:

@@ -41,7 +41,11 @@ class Recognition:
     ) -> None:
         turns = without_live_ends(settings.turns) if is_bulk else settings.turns
         config = ConversationConfig(
-            turns=turns, recognition=settings.recognition, is_bulk=is_bulk, variants=settings.variants
+            turns=turns,
+            recognition=settings.recognition,
+            is_bulk=is_bulk,
+            variants=settings.variants,
+            diarization=settings.diarization,
         )
         voices = [ObservedVoice(host.voice.new_stream(), remembers=tells_states) for _ in range(settings.channels)]
         conversations = [host.conversation(config, observed) for observed in voices]

@@ -111,6 +111,7 @@ class ResultWriter:
                 end_time=1000 * word.end // MODEL_RATE_HZ,
                 confidence=word.confidence,
                 language_code=self._language(transcript),
+                speaker_tag=word.speaker.tag if word.speaker else 0,
             )
             for text, word in zip(texts, transcript.words, strict=True)
         ]

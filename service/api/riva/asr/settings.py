@@ -24,8 +24,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pipelines.audio.decoding import ChannelDecoder
+    from pipelines.speakers.diarization import Diarization
     from service.api.riva.proto import riva_asr_pb2 as pb
     from service.sessions.host import SessionHost
+    from service.speakers import Speakers
 
 _ENCODINGS = {
     riva_audio_pb2.ENCODING_UNSPECIFIED: None,
@@ -50,6 +52,7 @@ class RecognitionSettings:
         language: as the caller named it; "" where the recognizer finds it out.
         variants: the chosen recognizer, by role.
         vad_probabilities: whether results of a stream tell the probabilities of speech.
+        diarization: how speakers are told apart; None: they are not.
     """
 
     decoder: ChannelDecoder
@@ -60,6 +63,7 @@ class RecognitionSettings:
     language: str
     variants: Mapping[str, str]
     vad_probabilities: bool
+    diarization: Diarization | None = None
 
 
 def to_settings(
@@ -72,7 +76,6 @@ def to_settings(
     """
     variants = recognizer_of(config.model, host.engines, f"{field}.model")
     languages = host.languages(variants)
-    _refuse_unserved(config, field)
     options = to_options(config.custom_configuration, f"{field}.custom_configuration", detects=AUTO in languages.codes)
     wanted = AUTO if options.detects_language else config.language_code
     language = host.language(wanted, variants, f"{field}.language_code")
@@ -94,6 +97,7 @@ def to_settings(
         language=(config.language_code or usual) if is_named else "",
         variants=variants,
         vad_probabilities=options.vad_probabilities,
+        diarization=_diarization(config.diarization_config, f"{field}.diarization_config", host.speakers),
     )
 
 
@@ -107,16 +111,15 @@ def _recognition(config: pb.RecognitionConfig, field: str) -> RecognitionOptions
     return RecognitionOptions(
         hints=read_hints(contexts, f"{field}.speech_contexts"),
         alternatives=min(config.max_alternatives, MAX_ALTERNATIVES) if config.max_alternatives > 1 else 0,
-        word_times=config.enable_word_time_offsets,
+        word_times=config.enable_word_time_offsets or config.diarization_config.enable_speaker_diarization,
     )
 
 
-def _refuse_unserved(config: pb.RecognitionConfig, field: str) -> None:
-    if config.diarization_config.enable_speaker_diarization:
-        message = "speakers are not told apart: leave enable_speaker_diarization out"
-        raise InvalidInputError(
-            f"{field}.diarization_config.enable_speaker_diarization", "NO_SPEAKER_DIARIZATION", message
-        )
+def _diarization(config: pb.SpeakerDiarizationConfig, field: str, speakers: Speakers) -> Diarization | None:
+    if not config.enable_speaker_diarization:
+        return None
+    asking = f"{field}.enable_speaker_diarization"
+    return speakers.diarization(config.max_speaker_count, f"{field}.max_speaker_count", asking)
 
 
 def _channels(config: pb.RecognitionConfig, field: str) -> int:

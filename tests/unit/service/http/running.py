@@ -19,6 +19,7 @@ from service.security.authentication import Authenticator
 from service.sessions.dialogs import Dialogs
 from service.sessions.host import SessionHost
 from service.sessions.lifetime import Limits
+from service.speakers import Speakers
 from tests.unit.pipelines.fakes import FakeModels
 from tests.unit.service.harness import FakeVoice
 
@@ -86,6 +87,7 @@ class Openai:
         engines: EngineRegistry = SHIPPED,
         models: FakeModels | None = None,
         dialogs: Dialogs | None = None,
+        speakers: Speakers | None = None,
     ) -> AsyncIterator[Self]:
         admission = Admission(max_conversations)
         admission.open()
@@ -99,6 +101,7 @@ class Openai:
             memory=memory,
             engines=engines,
             dialogs=dialogs or Dialogs(),
+            speakers=speakers or Speakers(),
         )
         routes = OpenAiApi(host).routes
         async with running(routes, authenticator) as server, client(server) as session:

@@ -136,9 +136,20 @@ async def test_a_recording_is_recognized_while_it_is_uploaded(service: Openai):
         ((("file", b"no audio at all, in fact" * 100),), 415, "UNDECODABLE_AUDIO", "file"),
         ((("file", THREE_SECONDS), ("file", THREE_SECONDS)), 400, "SECOND_FILE", "file"),
         ((("model", "gpt-5"), ("file", THREE_SECONDS)), 404, "UNKNOWN_MODEL", "model"),
-        ((("model", "gpt-4o-transcribe-diarize"), ("file", THREE_SECONDS)), 404, "UNKNOWN_MODEL", "model"),
+        ((("model", "gpt-4o-transcribe-diarize"), ("file", THREE_SECONDS)), 400, "NO_SPEAKER_DIARIZATION", "model"),
         ((("language", "de"), ("file", THREE_SECONDS)), 400, "UNSUPPORTED_LANGUAGE", "language"),
-        ((("response_format", "diarized_json"), ("file", THREE_SECONDS)), 400, "UNKNOWN_FORMAT", "response_format"),
+        (
+            (("response_format", "diarized_json"), ("file", THREE_SECONDS)),
+            400,
+            "NO_SPEAKER_DIARIZATION",
+            "response_format",
+        ),
+        (
+            (("model", "whisper-1"), ("file", THREE_SECONDS), ("response_format", "diarized_json")),
+            400,
+            "FIELD_TOO_LATE",
+            "response_format",
+        ),
         ((("stream", "perhaps"), ("file", THREE_SECONDS)), 400, "BAD_FLAG", "stream"),
         (
             (("timestamp_granularities[]", "hour"), ("file", THREE_SECONDS)),
@@ -149,7 +160,7 @@ async def test_a_recording_is_recognized_while_it_is_uploaded(service: Openai):
         (
             (("known_speaker_names[]", "x"), ("file", THREE_SECONDS)),
             400,
-            "NO_SPEAKER_DIARIZATION",
+            "NO_KNOWN_SPEAKERS",
             "known_speaker_names",
         ),
         ((("prompt", "x" * (200 << 10)), ("file", THREE_SECONDS)), 400, "FIELD_TOO_LONG", "body"),

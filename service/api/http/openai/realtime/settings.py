@@ -22,7 +22,7 @@ from pipelines.turns.state import TurnSettings
 from pipelines.vad.endpointing import EndpointingConfig
 from pipelines.vad.turn_end import EndpointingMode, Patience
 from service.api.http.openai.hints import to_hints
-from service.api.http.openai.names import check_conversation_model, recognizer_of, voice_of
+from service.api.http.openai.names import check_conversation_model, diarizes, recognizer_of, voice_of
 from service.api.http.openai.realtime.session_form import TRANSCRIPTION
 
 if TYPE_CHECKING:
@@ -194,6 +194,9 @@ def to_settings(session: Session, host: SessionHost) -> Settings:
         reply_voice=voice,
         variants=variants,
     )
+    if diarizes(asked.model or ""):
+        message = "speakers are told apart in recordings, not here: choose another model"
+        raise InvalidInputError(f"{field_name}.model", "UNKNOWN_MODEL", message)
     if extension.agent and (is_transcription or extension.agent not in host.dialogs.agents):
         there = ", ".join(sorted(host.dialogs.agents))
         message = f"no agent {extension.agent[:64]!r} can hold this session: " + (

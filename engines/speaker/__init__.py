@@ -1,0 +1,1 @@
+"""Speaker embeddings, inside Triton's process."""

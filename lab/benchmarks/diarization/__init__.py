@@ -1,0 +1,1 @@
+"""Error rate and cost of telling who speaks: ``python -m benchmarks.diarization``."""

@@ -1,0 +1,1 @@
+"""Speaker diarization: voices of a conversation told apart as it goes on."""
