@@ -62,10 +62,12 @@ demo: setup ## the main job, from nothing, on recordings that come with the proj
 
 .PHONY: test
 test: setup ## run the product's suite, from nothing
-	$(PYTEST) tests/unit --numprocesses logical --maxprocesses 4 --dist worksteal
-	$(PYTEST) tests/integration $(addprefix --ignore=,$(SYSTEM_TESTS)) -m "not alone" \
-		--numprocesses 2 --dist loadfile --max-services 44 --max-tritons 20
+	$(PYTEST) tests/integration tests/unit $(addprefix --ignore=,$(filter tests/integration/%,$(SYSTEM_TESTS))) -m "not alone" \
+		--numprocesses $(WORKERS) --dist loadgroup --no-loadscope-reorder --max-services 38 --max-tritons 12
 	$(PYTEST) tests/integration -m alone --max-services 6 --max-tritons 3
+
+# One more than there are cores: tests of speech wait for it.
+WORKERS := $(shell echo $$(($$(nproc) < 4 ? $$(nproc) + 1 : 5)))
 
 # The first ones run in `make test-system` alone; the others skip themselves in `make test` without the system's packages.
 SYSTEM_TESTS := $(addprefix tests/integration/test_,virtual_microphone.py nginx.py page.py) \

@@ -86,13 +86,13 @@ def test_curl_transcribes(http_url: str):
     assert (number, " --> " in times, words(text)) == ("1", True, LIGHTS)
 
 
-async def test_a_realtime_conversation_answers_aloud_as_grpc_does(fast_client: openai.AsyncOpenAI, server_address: str):
+async def test_a_realtime_conversation_answers_aloud_as_grpc_does(fast_client: openai.AsyncOpenAI, fast_address: str):
     async with fast_client.realtime.connect(model="gpt-realtime") as connection:
         await connection.session.update(session=SESSION)
         events = await exchange(connection, pcm_of(QUESTION.path), is_done, times=SPEED)
     by_type = {event.type: event for event in events}
     item = events[-1].response.output[0]
-    async with vivavoce.connect(server_address) as grpc_client:
+    async with vivavoce.connect(fast_address) as grpc_client:
         recording = vivavoce.read_audio(QUESTION.path)
         told = grpc_client.converse(recording.chunks(), audio=recording.format, documents=QUESTION.documents())
         (reply,) = [event async for event in told if isinstance(event, vivavoce.Reply)]

@@ -1,18 +1,14 @@
-"""Random conversations: whatever is sent, fails, is slow or is cancelled, the same few things hold.
-
-A thousand examples run each time, always the same ones. ``RANDOM_CONVERSATIONS=20000`` draws as many new ones.
-"""
+"""Random conversations: whatever is sent, fails, is slow or is cancelled, the same few things hold."""
 
 from __future__ import annotations
 
 import asyncio
 import gc
-import os
 import warnings
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.audio.formats import AudioFormat, Encoding
@@ -39,6 +35,7 @@ from pipelines.turns.state import TurnSettings
 from pipelines.vad.endpointing import EndpointingConfig
 from pipelines.vad.turn_end import EndpointingMode
 from tests import virtual_time
+from tests.examples import examples
 from tests.unit.pipelines.fakes import INSTANT
 
 if TYPE_CHECKING:
@@ -51,7 +48,6 @@ if TYPE_CHECKING:
     from pipelines.messages import Message
     from pipelines.models.ports import RecognitionOptions
 
-EXAMPLES = int(os.environ.get("RANDOM_CONVERSATIONS", "0"))
 FORMAT = AudioFormat(Encoding.LINEAR_PCM, 16_000)
 DOCUMENT = (Document("guide", "Paris is the capital of France."),)
 SPEECH, SILENCE = 1.0, 0.0
@@ -389,8 +385,9 @@ def check_what_is_left(models: Models, workload: Workload) -> None:
     assert [sequence.ends for sequence in models.sequences if sequence.asked and sequence.ends != 1] == []
     assert models.held == 0, "versions are held for a turn that is over"
     assert models.under_way == 0
-    assert workload.precedence.tellers == 0
-    assert workload.bulk.replies_due == workload.bulk.speakers == 0
+    assert not workload.precedence._until
+    assert not workload.bulk._waited_for
+    assert workload.bulk.speakers == 0
     assert asyncio.all_tasks() == {asyncio.current_task()}
     loop = asyncio.get_running_loop()
     assert [timer for timer in loop._scheduled if not timer.cancelled()] == []
@@ -473,13 +470,7 @@ def check_reply(reply: Reply, *, is_broken: bool, has_text: bool) -> None:
         assert reply.answer is None, "an answer to a fragment"
 
 
-@settings(
-    max_examples=EXAMPLES or 1_000,
-    derandomize=not EXAMPLES,
-    database=None,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-)
+@examples(200)
 @given(plans)
 def test_whatever_happens_a_conversation_keeps_its_promises(plan: Plan) -> None:
     with warnings.catch_warnings():
