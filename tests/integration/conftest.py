@@ -1,7 +1,7 @@
 """A service with everything on, and a Triton that tests and other services share.
 
 Start another service only for what needs a setting of its own, with ``--triton`` wherever Triton itself needs none.
-All tests of either run in one worker of xdist each, so that it is started once.
+All tests of either run in one worker of xdist: see ``tests.scheduling``.
 """
 
 from __future__ import annotations
@@ -56,10 +56,6 @@ max_batch_size = 24
 """
 
 
-SHARED = ("full_service", "triton_address")
-"""Fixtures that cost seconds to make."""
-
-
 @dataclass(frozen=True)
 class Triton:
     """A running Triton: where it listens, where it tells its statistics, and the process that has started it."""
@@ -111,14 +107,10 @@ ALONE = frozenset(("test_overload.py", "test_turn_taking.py"))
 """Files whose tests judge what the machine manages in time: nothing else may run beside them."""
 
 
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "integration" in item.path.parts:
             item.add_marker(pytest.mark.integration)
-            shared = next((name for name in SHARED if name in item.fixturenames), None)  # type: ignore[attr-defined]
-            if shared is not None:
-                item.add_marker(pytest.mark.xdist_group(shared))
             if item.path.name in ALONE:
                 item.add_marker(pytest.mark.alone)
 
@@ -183,11 +175,11 @@ def full_service(
 
 @pytest.fixture(scope="session")
 def fast_service(
-    serve_options: list[str], home_assistant: Home, triton_address: str, tmp_path_factory: pytest.TempPathFactory
+    serve_options: list[str], home_assistant: Home, triton: Triton, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Service]:
     """A service whose clock runs :data:`tests.fast_service.SPEED` times as fast, for tests that listen."""
     log = tmp_path_factory.mktemp("fast") / "log"
-    serve = ["-m", "tests.fast_service", str(SPEED), "serve", "--port", "0", "--triton", triton_address]
+    serve = ["-m", "tests.fast_service", str(SPEED), "serve", "--port", "0", "--triton", triton.address]
     with serving([*serve, *serve_options], home_assistant, log) as service:
         yield service
 

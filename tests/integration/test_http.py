@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from tests.integration.conftest import Service
+    from tests.integration.conftest import Service, Triton
 
 RECORDINGS = FOLDER / "recordings"
 QUESTION = next(one for one in utterances() if one.path.stem == "museum_boat")
@@ -173,8 +173,8 @@ async def test_ten_minutes_take_no_more_memory_than_one(full_service: Service):
     assert most - before < 25 << 20
 
 
-async def test_a_shutdown_lets_the_turn_end_and_tells_why(triton_address: str, tmp_path: Path):
-    arguments = ["-m", "vivavoce", "serve", "--port", "0", "--http-port", "0", "--triton", triton_address]
+async def test_a_shutdown_lets_the_turn_end_and_tells_why(triton: Triton, tmp_path: Path):
+    arguments = ["-m", "vivavoce", "serve", "--port", "0", "--http-port", "0", "--triton", triton.address]
     with listening([*arguments, "--max-conversations", "4"], tmp_path / "log.txt") as (process, _):
         url = http_url_of(process)
         async with (
