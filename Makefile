@@ -65,7 +65,7 @@ demo: setup ## the main job, from nothing, on recordings that come with the proj
 .PHONY: test
 test: setup ## run the product's suite, from nothing
 	$(PYTEST) tests/integration tests/unit $(addprefix --ignore=,$(filter tests/integration/%,$(SYSTEM_TESTS))) -m "not alone" \
-		--numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder --max-services 38 --max-tritons 12
+		--numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder --max-services 34 --max-tritons 18
 	$(PYTEST) tests/integration -m alone --max-services 6 --max-tritons 3
 
 # The first ones run in `make test-system` alone; the others skip themselves in `make test` without the system's packages.

@@ -86,14 +86,15 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     folder = tmp_path_factory.mktemp("service")
     temporary = folder / "tmp"
     temporary.mkdir()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TMPDIR", str(temporary))
-        for name in ("http_proxy", "https_proxy", "grpc_proxy"):
-            # Triton is on this machine: never looked for behind a proxy.
-            patch.setenv(name, "http://127.0.0.1:9")
-        # Two tests break, or change, the code of an engine.
-        with listening([*SERVE, "--engine-code"], folder / "log") as (process, address):
-            yield Running(process, address, temporary)
+    with contextlib.ExitStack() as started:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("TMPDIR", str(temporary))
+            for name in ("http_proxy", "https_proxy", "grpc_proxy"):
+                # Triton is on this machine: never looked for behind a proxy.
+                patch.setenv(name, "http://127.0.0.1:9")
+            # Two tests break, or change, the code of an engine.
+            process, address = started.enter_context(listening([*SERVE, "--engine-code"], folder / "log"))
+        yield Running(process, address, temporary)
 
 
 @dataclass
