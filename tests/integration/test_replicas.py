@@ -160,14 +160,18 @@ async def test_callers_whom_a_stopping_replica_refuses_are_answered_by_another(f
 
     async with vivavoce.connect(stopping.address, token=fleet.token) as direct, fleet.connect() as client:
         silent = vivavoce.Endpointing(disabled=True)
-        under_way = aiter(direct.converse(unfinished(), audio=recording.format, endpointing=silent))
+        under_way = aiter(
+            direct.converse(unfinished(), audio=recording.format, endpointing=silent, reply_budget_seconds=30)
+        )
         while not isinstance(await anext(under_way), vivavoce.SpeechBegan):
             pass
         before = fleet.proxy.stat("upstream_rq_retry_success")
         replacing = asyncio.create_task(stopping.replace())
         for _ in range(20):
             assert (await client.ask("turn on the lights")).status is vivavoce.ReplyStatus.COMPLETE
-            conversation = client.converse([vivavoce.TypedTurn("turn off the lights")], audio=None)
+            conversation = client.converse(
+                [vivavoce.TypedTurn("turn off the lights")], audio=None, reply_budget_seconds=30
+            )
             assert len([event async for event in conversation if isinstance(event, vivavoce.Reply)]) == 1
         assert fleet.proxy.stat("upstream_rq_retry_success") > before
         drained.set()

@@ -79,28 +79,6 @@ async def test_spoken_commands_and_questions_are_understood_and_answered(server_
     await until_no_sequence_is_open(triton)
 
 
-async def test_endpointing_finds_the_end_by_itself_and_the_reply_was_worked_out_before(server_address: str):
-    name = QUESTIONS[0]
-    recording = vivavoce.read_audio(BY_NAME[name].path)
-    speech = vivavoce.pace(recording.chunks(), recording.sample_rate_hz)
-    async with vivavoce.connect(server_address) as client:
-        events = [
-            event
-            async for event in client.converse(
-                speech, audio=recording.format, documents=BY_NAME[name].documents(), interim_results=True
-            )
-        ]
-    kinds = [type(event) for event in events]
-    assert kinds[:2] == [vivavoce.Started, vivavoce.SpeechBegan]
-    (ended,) = (event for event in events if isinstance(event, vivavoce.SpeechEnded))
-    assert ended.reason is vivavoce.EndReason.SILENCE
-    partials = [event for event in events if isinstance(event, vivavoce.Transcript) and not event.is_final]
-    assert len(partials) >= 2
-    (reply,) = replies(events)
-    assert reply.turn == 1
-    assert {stage.stage.name for stage in reply.latency.stages} == {"ASR", "NLU", "QA"}
-
-
 @pytest.mark.parametrize(
     ("encoding", "container", "subtype", "rate"),
     [
