@@ -78,6 +78,7 @@ class Transcript:
         request_id: of a final one: the caller's name for the request that ended the utterance; "" if none did.
         end_probability: of one that is not final: how probable it is that the utterance is over, 0 to 1; 0 where that
             was not judged.
+        language: code of the language that is spoken, as far as it is known; "" otherwise.
     """
 
     turn: int
@@ -91,6 +92,7 @@ class Transcript:
     words: tuple[TimedWord, ...] = ()
     request_id: str = ""
     end_probability: float = 0.0
+    language: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,9 @@ class ConverseOptions(AskOptions, total=False):
     """True to get transcripts that may still change."""
     endpointing: Endpointing | None
     """Rules for the beginning and the end of an utterance; None leaves them to the server."""
+    language: str
+    """Tag of the language to recognize, such as `de-DE`, or `auto`; "" (the default) leaves it to the recognizer. What
+    understands and answers is English."""
     phrase_hints: Sequence[PhraseHints]
     """Words that are likely to be said."""
     max_alternatives: int

@@ -75,6 +75,8 @@ def conversation_config(options: ConverseOptions) -> pb.ConversationConfig:
         interim_results = options.get("interim_results", False)
         config = pb.ConversationConfig(interim_results=interim_results, documents=_documents(listed))
         config.phrase_hints.extend(map(_hints, hints))
+    with refusing("config.language_code"):
+        config.language_code = options.get("language", "")
     with refusing("config.max_alternatives"):
         config.max_alternatives = options.get("max_alternatives", 0)
     config.ignore_engine_hints = options.get("ignore_engine_hints", False)

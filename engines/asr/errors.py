@@ -4,6 +4,7 @@
     ├── UnknownSequenceError     audio for a sequence that was not started, or has ended
     ├── InvalidAudioError        audio that is no audio (NaN, infinity)
     ├── InvalidHintsError        phrase hints or alternatives that are out of bounds
+    ├── InvalidLanguageError     a language or a translation that is not offered
     ├── UtteranceTooLongError    a sequence that grows over its limit
     └── TooManySequencesError    more open sequences than the engine has room for
 
@@ -35,3 +36,7 @@ class UtteranceTooLongError(AsrError):
 
 class TooManySequencesError(AsrError):
     """One more sequence than the engine keeps."""
+
+
+class InvalidLanguageError(AsrError):
+    """A language or a translation that the recognizer does not offer."""

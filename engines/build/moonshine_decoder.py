@@ -10,7 +10,7 @@ import itertools
 import numpy as np
 from onnx import ModelProto, TensorProto, ValueInfoProto, helper
 
-from engines.asr.moonshine.tokenizer import END_TOKEN
+from engines.asr.moonshine.vocabulary import END_TOKEN
 from engines.build.moonshine_graph import (
     ATTENTION_SCALE,
     CONTRIB,

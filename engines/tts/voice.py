@@ -51,9 +51,14 @@ class Voice:
     Args:
         threads: cores that the network may use for one run.
 
+    Attributes:
+        name: of the voice.
+
     Raises:
         VoiceFilesError: the package is not installed, or is another version.
     """
+
+    name = VOICE
 
     def __init__(self, threads: int = 1) -> None:
         assets = _assets()
@@ -99,6 +104,12 @@ class Voice:
         ids = [0, *(self._vocabulary[sign] for sign in phonemes if sign in self._vocabulary), 0]
         feeds = {"ids": np.array([ids], np.int64), "speed": np.array([speed], np.float32)}
         return Spectra(*(output[0] for output in self._session.run(None, feeds)))
+
+
+def load(folder: Path, threads: int) -> Voice:
+    """Load the voice; see :func:`engines.tts.voices.load_voice`."""
+    del folder
+    return Voice(threads)
 
 
 def cut(phonemes: str, most: int = MAX_PHONEMES) -> Sequence[str]:

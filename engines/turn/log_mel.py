@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from engines.mel_filters import slaney_filters
+
 if TYPE_CHECKING:
     import numpy.typing as npt
 
@@ -23,11 +25,6 @@ _MIN_POWER = 1e-10
 _RANGE = 8.0
 """Decades below the loudest value at which the spectrogram is clipped."""
 _VARIANCE_FLOOR = 1e-7
-
-_LINEAR_HZ = 200 / 3
-"""Hertz a mel below 1 kHz, on Slaney's scale."""
-_LOG_STEP = np.log(6.4) / 27
-_BREAK_HZ, _BREAK_MEL = 1000.0, 15.0
 
 
 def log_mel(samples: Floats) -> Floats:
@@ -49,25 +46,5 @@ def log_mel(samples: Floats) -> Floats:
     return scaled
 
 
-def _mel(hertz: float) -> float:
-    if hertz < _BREAK_HZ:
-        return hertz / _LINEAR_HZ
-    return float(_BREAK_MEL + np.log(hertz / _BREAK_HZ) / _LOG_STEP)
-
-
-def _hertz(mels: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    return np.where(mels < _BREAK_MEL, mels * _LINEAR_HZ, _BREAK_HZ * np.exp(_LOG_STEP * (mels - _BREAK_MEL)))
-
-
-def _filters() -> Floats:
-    """Return triangles of equal area, ``[MELS, frequencies]``."""
-    edges = _hertz(np.linspace(0, _mel(SAMPLE_RATE / 2), MELS + 2))
-    frequencies = np.linspace(0, SAMPLE_RATE / 2, _WINDOW // 2 + 1)
-    low, middle, high = edges[:-2, np.newaxis], edges[1:-1, np.newaxis], edges[2:, np.newaxis]
-    rising, falling = (frequencies - low) / (middle - low), (high - frequencies) / (high - middle)
-    triangles = np.maximum(0, np.minimum(rising, falling)) * 2 / (high - low)
-    return triangles.astype(np.float32)
-
-
 _HANN = (0.5 - 0.5 * np.cos(2 * np.pi * np.arange(_WINDOW) / _WINDOW)).astype(np.float32)
-_FILTERS = _filters()
+_FILTERS = slaney_filters(MELS, _WINDOW, SAMPLE_RATE)

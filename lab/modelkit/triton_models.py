@@ -15,6 +15,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engines.asr.moonshine.loading import FOLDER
+from engines.asr.recognizers import CARD
 from engines.bert.decoder_files import INTENT_KINDS, UTTERANCE_KINDS
 from engines.bert.tokenizing import SETTINGS
 from engines.build.files import whole_directory, write_whole
@@ -121,6 +123,37 @@ def write_punctuation(
     """
     files = {"punctuation": {"spellings.json": _json(spellings).encode()}}
     _write(directory, PUNCTUATION_MODELS, onnx, tokenizer, files, dated(card))
+
+
+def write_asr(
+    directory: Path,
+    files: Path,
+    recognizer: Mapping[str, object],
+    card: Mapping[str, object],
+    settings: Mapping[str, str],
+) -> None:
+    """Makes ``directory`` an engine directory for recognition; what else lies in it stays.
+
+    Args:
+        directory: need not exist.
+        files: a folder with the files of the recognizer.
+        recognizer: its kind, and what that kind wants to know (:mod:`engines.asr.recognizers`).
+        card: what the network is; today's date is put before it, unless it has one.
+        settings: parts of the shipped ``config.pbtxt``, each of which stands there once, and what replaces them.
+    """
+    with whole_directory(directory / "triton") as target:
+        model = target / "asr"
+        shutil.copytree(MODEL_REPOSITORY / "asr", model, ignore=shutil.ignore_patterns(FOLDER, "__pycache__"))
+        text = (model / "config.pbtxt").read_text(encoding="utf-8")
+        for old, new in settings.items():
+            if text.count(old) != 1:
+                raise EngineError(f"{MODEL_REPOSITORY / 'asr'} has no {old!r} to be set: use the checkout as it is")
+            text = text.replace(old, new)
+        (model / "config.pbtxt").write_text(text, encoding="utf-8")
+        shutil.copytree(files, model / VERSION, dirs_exist_ok=True)
+        (model / VERSION / CARD).write_text(_json(recognizer), encoding="utf-8")
+        (model / VERSION / "card.json").write_text(_json(dated(card)), encoding="utf-8")
+    write_whole(directory / "card.json", _json(dated(card)))
 
 
 def check_target(directory: Path, *, replace: bool = False) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from pipelines.models.versions.model_leases import ServedVersion, leased
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Awaitable, Callable, Iterator, Mapping
     from pathlib import Path
 
     from pipelines.models.triton.client import TritonClient
@@ -42,6 +42,7 @@ class EngineContract(Generic[ModelT]):
             engine has no labelled examples.
         is_required: whether nobody is served before its model is ready.
         has_versions: whether its model can be replaced while the service runs, where the service begins with one.
+        prepare: reads of the model's configuration what callers may choose, before it serves; None: nothing.
         takes_sequences: whether a probe takes one of the model's places for sequences.
     """
 
@@ -53,6 +54,7 @@ class EngineContract(Generic[ModelT]):
     heartbeat: Probe[ModelT]
     lease: Callable[[ServedVersion[ModelT]], ModelT] = leased
     read_example: Callable[[Mapping[str, Any], Path], Probe[ModelT]] | None = None
+    prepare: Callable[[ModelT], Awaitable[None]] | None = None
     is_required: bool = True
     has_versions: bool = True
     takes_sequences: bool = False

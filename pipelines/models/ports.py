@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from pipelines.models.languages import Languages
+
 
 @dataclass(frozen=True, slots=True)
 class Timing:
@@ -55,11 +57,15 @@ class RecognitionOptions:
         hints: what is likely to be said.
         alternatives: how many texts are wanted; 0 for none beside the best.
         word_times: whether it is wanted when the words of a final text were said.
+        language: code of the language to recognize; "": the recognizer's own choice.
+        translate: whether a translation into English is wanted in place of the words.
     """
 
     hints: tuple[PhraseHint, ...] = ()
     alternatives: int = 0
     word_times: bool = False
+    language: str = ""
+    translate: bool = False
 
 
 NO_OPTIONS = RecognitionOptions()
@@ -102,6 +108,7 @@ class Hypothesis:
         alternatives: what may have been said, the best (``text``) first, where that was looked for.
         words: when the words were said, in samples of the sequence, where the recognizer tells it.
         is_settled: whether ending the sequence here would tell nothing new.
+        language: code of the language that is spoken, as far as it is known; "" otherwise.
     """
 
     text: str
@@ -111,6 +118,7 @@ class Hypothesis:
     alternatives: tuple[Alternative, ...] = ()
     words: tuple[TimedWord, ...] = ()
     is_settled: bool = False
+    language: str = ""
 
 
 class SpeechSequence(Protocol):
@@ -134,6 +142,10 @@ class SpeechSequence(Protocol):
 
 class Recognizer(Protocol):
     """Speech recognition."""
+
+    @property
+    def languages(self) -> Languages:
+        """Languages that it serves."""
 
     def open_sequence(self, options: RecognitionOptions = NO_OPTIONS) -> SpeechSequence:
         """Begin a sequence. Nothing is sent before its first audio."""

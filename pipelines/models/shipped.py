@@ -63,6 +63,7 @@ SHIPPED = EngineRegistry(
             )
         ),
         client=TritonRecognizer,
+        prepare=TritonRecognizer.prepare,
         lease=LeasedRecognizer,
         probes=(SpeechProbe(_murmur(0.6)), SpeechProbe(_murmur(1.0))),
         heartbeat=SpeechProbe(_murmur(0.3)),

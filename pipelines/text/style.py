@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pipelines.errors import ModelError
@@ -34,6 +34,10 @@ class TranscriptStyle:
     figures: bool = False
     figures_in_partials: bool = False
     mask_profanity: bool = False
+
+    def of(self, language: str) -> TranscriptStyle:
+        """Return the style for a language by its code: figures have grammars for English alone."""
+        return self if language in {"", "en"} else replace(self, figures=False)
 
     async def write(self, text: str, *, is_final: bool) -> str:
         """Return a recognized ``text`` in this style; long texts yield to others.

@@ -96,6 +96,7 @@ def transcribed(state: State, event: Transcribed) -> Step:
         covered_to=covered_to,
         settled_to=covered_to if hypothesis.is_settled else segment.settled_to,
         alternatives=hypothesis.alternatives,
+        language=hypothesis.language,
         words=tuple(
             dataclasses.replace(word, start=segment.start + word.start, end=segment.start + word.end)
             for word in hypothesis.words

@@ -54,6 +54,7 @@ class Segment(Struct, frozen=True):
         alternatives: what it may be, the best (``text``) first, where that was looked for.
         words: when its words were said, in samples of the conversation, where the recognizer tells it.
         is_lost: whether the recognizer was lost, and has not heard the segment again.
+        language: code of the language that is spoken, as far as it is known; "" otherwise.
     """
 
     number: int
@@ -68,6 +69,7 @@ class Segment(Struct, frozen=True):
     words: tuple[TimedWord, ...] = ()
     told: str = ""
     is_lost: bool = False
+    language: str = ""
 
     @property
     def settled(self) -> bool:
@@ -284,7 +286,17 @@ class Turn(Struct, frozen=True):
         end = self.speech_end if is_final else covered_to
         words = tuple(word for segment in self.segments for word in segment.words)
         text = self.text if is_final or end_is_likely else self.stable_text
-        return Transcript(self.number, text, is_final, self.onset, max(end, self.onset), end_is_likely, words=words)
+        language = next((segment.language for segment in self.segments if segment.language), "")
+        return Transcript(
+            self.number,
+            text,
+            is_final,
+            self.onset,
+            max(end, self.onset),
+            end_is_likely,
+            words=words,
+            language=language,
+        )
 
     def final_transcript(self, alternatives: int) -> Transcript:
         """Return the final transcript, with at most so many alternatives."""

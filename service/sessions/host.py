@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pipelines.errors import InvalidInputError
+from pipelines.models.contracts import ASR
+from pipelines.models.languages import AUTO, to_language
 from pipelines.models.shipped import SHIPPED
 from pipelines.session.conversation import Conversation
 from pipelines.session.shipped_stages import SHIPPED_STAGES
@@ -23,7 +25,8 @@ if TYPE_CHECKING:
 
     from pipelines.load.workload import Workload
     from pipelines.models.contracts import EngineRegistry
-    from pipelines.models.ports import Models
+    from pipelines.models.languages import Languages
+    from pipelines.models.ports import Models, Recognizer
     from pipelines.session.config import ConversationConfig
     from pipelines.stages.registry import StageRegistry
     from pipelines.turns.observer import TurnObserver
@@ -89,6 +92,36 @@ class SessionHost:
                 message = f"no variant {variant!r} of {role!r} is served: {served}"
                 raise InvalidInputError(f"{field_name}[{role}]", "UNKNOWN_VARIANT", message)
         return dict(variants)
+
+    def languages(self, variants: Mapping[str, str]) -> Languages:
+        """Return the languages of the recognizer that serves a caller's choice of variants."""
+        recognizer: Recognizer = self.models.get(ASR, variants.get(ASR, ""))
+        return recognizer.languages
+
+    def language(self, name: str, variants: Mapping[str, str], field_name: str) -> str:
+        """Return what to ask a recognizer for.
+
+        Args:
+            name: of a language, as the caller wrote it.
+            variants: the chosen variant, by role.
+            field_name: the field that the name stands in.
+
+        Raises:
+            InvalidInputError: the recognizer lacks it; the text names those that have it.
+        """
+        languages = self.languages(variants)
+        others = (
+            variant for variant in self.engines.variants(ASR) if self.languages({ASR: variant}).code(name) is not None
+        )
+        return to_language(name, languages, field_name, others)
+
+    def language_of(self, names: Iterable[str], variants: Mapping[str, str], field_name: str) -> str:
+        """Return what to ask a recognizer for, by several names; see :meth:`language`.
+
+        Of several languages the recognizer finds out which is spoken, if it can.
+        """
+        codes = {self.language(name, variants, field_name) for name in names if name}
+        return next(iter(codes), "") if len(codes) < 2 else self.language(AUTO, variants, field_name)
 
     def bases_of(self, agent: str, names: Iterable[str], field_name: str) -> tuple[str, ...]:
         """Return a caller's knowledge bases, with that of the conversation's agent.

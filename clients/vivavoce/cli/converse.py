@@ -22,6 +22,7 @@ from vivavoce.cli.options import (
     hint_options,
     json_option,
     knowledge_option,
+    language_option,
     read_documents,
     read_hints,
     seconds,
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 @budget_option
 @hint_options
 @variant_option
+@language_option
 @knowledge_option
 @engine_hints_option
 @understanding_options
@@ -75,6 +77,7 @@ def converse(
     longest_silence_ms: int | None,
     budget_ms: int | None,
     variants: Mapping[str, str],
+    language: str,
     knowledge: Sequence[str],
     hints: Sequence[str],
     hint_files: Sequence[Path],
@@ -118,6 +121,7 @@ def converse(
                     reply_budget_seconds=seconds(budget_ms),
                     max_alternatives=alternatives,
                     variants=variants,
+                    language=language,
                     knowledge=knowledge,
                     max_intents=intents,
                     time_zone=time_zone,

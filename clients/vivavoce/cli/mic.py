@@ -24,6 +24,7 @@ from vivavoce.cli.options import (
     hint_options,
     json_option,
     knowledge_option,
+    language_option,
     read_documents,
     read_hints,
     seconds,
@@ -52,6 +53,7 @@ _REPORT_SECONDS = 0.2
 @budget_option
 @hint_options
 @variant_option
+@language_option
 @knowledge_option
 @engine_hints_option
 @understanding_options
@@ -76,6 +78,7 @@ def mic(
     longest_silence_ms: int | None,
     budget_ms: int | None,
     variants: Mapping[str, str],
+    language: str,
     knowledge: Sequence[str],
     hints: Sequence[str],
     hint_files: Sequence[Path],
@@ -119,6 +122,7 @@ def mic(
                     reply_budget_seconds=seconds(budget_ms),
                     max_alternatives=alternatives,
                     variants=variants,
+                    language=language,
                     knowledge=knowledge,
                     max_intents=intents,
                     time_zone=time_zone,

@@ -193,6 +193,16 @@ def variant_option(command: _C) -> _C:
     )(command)
 
 
+def language_option(command: _C) -> _C:
+    """Add `--language`."""
+    return click.option(
+        "--language",
+        metavar="TAG",
+        default="",
+        help="Recognize this language, such as de or de-DE, or auto.  [default: the recognizer's own]",
+    )(command)
+
+
 def knowledge_option(command: _C) -> _C:
     """Add `--knowledge`, which may be repeated."""
     return click.option(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from engines.asr.moonshine.tokenizer import END_TOKEN
+from engines.asr.moonshine.vocabulary import END_TOKEN
 from engines.asr.search.ports import Candidates
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from engines.asr.moonshine.tokenizer import END_TOKEN, START_TOKEN
+from engines.asr.moonshine.vocabulary import END_TOKEN, START_TOKEN
 from engines.asr.serving.utterance import SAMPLE_RATE
 
 if TYPE_CHECKING:

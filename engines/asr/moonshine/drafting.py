@@ -18,7 +18,7 @@ import numpy as np
 
 from engines.asr.moonshine.decoder import DecoderBatch, DraftBatch
 from engines.asr.moonshine.decoding import decode_greedily
-from engines.asr.moonshine.tokenizer import START_TOKEN
+from engines.asr.moonshine.vocabulary import START_TOKEN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

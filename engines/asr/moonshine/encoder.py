@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import onnxruntime as ort
 
 from engines.asr.moonshine.decoder import EncodedBatch
 from engines.asr.moonshine.features import CHANNELS, MIN_SAMPLES, FeatureCache, encoder_frames
@@ -14,7 +13,8 @@ from engines.asr.serving.utterance import SAMPLE_RATE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
+
+    import onnxruntime as ort
 
     from engines.asr.serving.utterance import Utterance
 
@@ -72,16 +72,3 @@ class Encoder:
 def frames_of(utterances: Sequence[Utterance]) -> list[int]:
     """Return how many encoder frames each utterance has."""
     return [encoder_frames(utterance.state.frames) for utterance in utterances]
-
-
-def load_session(path: Path, threads: int) -> ort.InferenceSession:
-    """Load a graph that works on one batch with so many threads."""
-    options = ort.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
-    # Idle threads must sleep: the other models share the cores.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    # Every batch has another shape; an arena or a memory plan for each would only grow.
-    options.enable_cpu_mem_arena = False
-    options.enable_mem_pattern = False
-    return ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])

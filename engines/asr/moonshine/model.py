@@ -28,7 +28,7 @@ from engines.asr.moonshine.repetition import (
     without_loops,
     without_unsaid_figures,
 )
-from engines.asr.moonshine.tokenizer import END_TOKEN, START_TOKEN, load_tokenizer
+from engines.asr.moonshine.vocabulary import END_TOKEN, START_TOKEN, load_tokenizer
 from engines.asr.moonshine.word_times import time_words, with_tidy_marks
 from engines.asr.search.alternatives import rank_texts
 from engines.asr.search.beams import search
@@ -45,10 +45,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from engines.asr.moonshine.networks import Networks
-    from engines.asr.moonshine.tokenizer import TokenizedWord
     from engines.asr.search.hints import PhraseBias
     from engines.asr.serving.recognizer import Alternative, Hint, TimedWord
     from engines.asr.serving.utterance import ScoredText, Utterance
+    from engines.asr.tokenizer import TokenizedWord
 
 _T = TypeVar("_T")
 
@@ -65,7 +65,16 @@ _LOOP_PASSES = 3
 
 
 class MoonshineRecognizer:
-    """Recognizer of English (``engines.asr.serving.recognizer.Recognizer``)."""
+    """Recognizer of English (``engines.asr.serving.recognizer.Recognizer``).
+
+    Attributes:
+        max_seconds: With a second of margin, what the graphs have positions for
+            (``engines.build.moonshine_graph.MAX_POSITIONS``).
+        is_streaming: False: every text is decoded anew.
+    """
+
+    max_seconds = 48.0
+    is_streaming = False
 
     def __init__(
         self, folder: Path, threads: int = 1, *, speculative: bool = True, networks: Networks | None = None
@@ -103,8 +112,12 @@ class MoonshineRecognizer:
         """Return the bias of ``hints``, built in a thread and cached."""
         return self._biases.get(hints)
 
-    def transcribe(self, utterances: Sequence[Utterance]) -> list[list[int]]:
-        """Return the tokens of each utterance, from all its audio.
+    def covered_samples(self, samples: int) -> int:
+        """Return ``samples``: every text covers all audio."""
+        return samples
+
+    def transcribe(self, utterances: Sequence[Utterance], *, thorough: bool = True) -> list[list[int]]:  # noqa: ARG002
+        """Return the tokens of each utterance, from all its audio, ``thorough`` or not.
 
         The hypothesis and the features that an utterance brings along make it faster and change nothing else.
         """

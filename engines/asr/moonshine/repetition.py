@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from engines.asr.moonshine.tokenizer import TokenizedWord
+    from engines.asr.tokenizer import TokenizedWord
 
 MAX_PHRASE_WORDS = 8
 """Longest phrase whose repetition is looked for."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from engines.asr.moonshine.tokenizer import TokenizedWord
+    from engines.asr.tokenizer import TokenizedWord
 
 # Between two frames lies what the middle of neither is nearer to.
 _BOUNDARY = (SAMPLES_SEEN_BY_ENCODER_FRAME - SAMPLES_PER_ENCODER_FRAME) // 2

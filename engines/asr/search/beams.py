@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Generic, NamedTuple
 import numpy as np
 
 from engines.asr.moonshine.decoding import find_loop, trim_loop
-from engines.asr.moonshine.tokenizer import END_TOKEN, START_TOKEN
+from engines.asr.moonshine.vocabulary import END_TOKEN, START_TOKEN
 from engines.asr.search.ports import S
 from engines.asr.serving.recognizer import Alternative
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from engines.asr.errors import AsrError
 from engines.asr.serving.partial_scheduling import PartialTexts, Wish, core_wait_seconds
 from engines.asr.serving.recognizer import HINTS_SECONDS, check_alternatives
-from engines.asr.serving.requests import AsrRequest, AsrResult, AsrSettings
+from engines.asr.serving.requests import AUTO, AsrRequest, AsrResult, AsrSettings, check_language
 from engines.asr.serving.sequences import SequenceStore
 from engines.asr.serving.utterance import SAMPLE_RATE, Utterance
 
@@ -60,6 +60,7 @@ class _Job:
             compute_ms,
             utterance.alternatives,
             words,
+            utterance.spoken_language,
         )
 
 
@@ -79,11 +80,21 @@ class AsrEngine:
     def __init__(
         self, recognizer: Recognizer, settings: AsrSettings, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """Take the model, the settings, and a monotonic clock in seconds."""
+        """Take the model, the settings, and a monotonic clock in seconds.
+
+        Raises:
+            ValueError: the settings allow longer utterances than the model takes.
+        """
+        if settings.max_utterance_seconds > recognizer.max_seconds:
+            raise ValueError(
+                f"max_utterance_seconds must be at most {recognizer.max_seconds:g}, not "
+                f"{settings.max_utterance_seconds:g}: the model hears no more at a time."
+            )
         self.partials = PartialTexts(settings.partial_interval_seconds, settings.workers, clock)
         # Of the sequences, and of what is counted. Each utterance belongs to the one worker that answers for it.
         self._lock = threading.Lock()
         self._recognizer = recognizer
+        self._settings = settings
         self._clock = clock
         self._sequences = SequenceStore(
             round((settings.max_utterance_seconds + _LIMIT_MARGIN_SECONDS) * SAMPLE_RATE),
@@ -168,15 +179,24 @@ class AsrEngine:
         if request.refusal:
             raise request.refusal
         check_alternatives(request.alternatives)
+        check_language(request, self._settings)
         utterance = self._sequences.start(request.sequence_id)
         utterance.hints_due_seconds = hints_due
         utterance.wanted = request.alternatives
         utterance.timed = request.word_times
+        utterance.language, utterance.translate = request.language, request.translate
+        own = request.language or self._settings.languages[0]
+        utterance.spoken_language = "" if own == AUTO else own
         utterance.bias = self._recognizer.bias(request.hints) if request.hints else None
         return utterance
 
     def _choose_partials(self, jobs: Sequence[_Job], *, beside: bool) -> list[_Job]:
         """Return the sequences to decode although nobody waits for them."""
+        if self._recognizer.is_streaming:
+            # A chunk costs the same whenever it is taken in, and late ones pile up where a final text is waited for.
+            due = [job for job in jobs if self._covered(job.utterance) > job.utterance.committed_samples]
+            self.partials.decoded += len(due)
+            return due
         now = self._clock()
         wishes = [
             Wish(
@@ -221,22 +241,31 @@ class AsrEngine:
         if searched:
             self._search(utterances, thorough=thorough)
         else:
-            for utterance, tokens in zip(utterances, self._recognizer.transcribe(utterances), strict=True):
-                self._note(utterance, tokens)
+            texts = self._recognizer.transcribe(utterances, thorough=thorough)
+            for utterance, tokens in zip(utterances, texts, strict=True):
+                self._note(utterance, tokens, thorough=thorough)
+                utterance.approximate = self._recognizer.is_streaming and not thorough
 
     def _search(self, utterances: Sequence[Utterance], *, thorough: bool) -> None:
         due = max(utterance.hints_due_seconds for utterance in utterances)
         found = self._recognizer.search(utterances, thorough=thorough, hints_seconds=max(0.0, due - self._clock()))
         for utterance, alternatives in zip(utterances, found, strict=True):
-            self._note(utterance, list(alternatives[0].tokens))
+            self._note(utterance, list(alternatives[0].tokens), thorough=thorough)
             utterance.approximate = not thorough
             utterance.alternatives = self._recognizer.rank(alternatives, utterance.wanted) if thorough else ()
 
-    def _note(self, utterance: Utterance, tokens: list[int]) -> None:
-        utterance.tokens = tokens
-        utterance.transcript = self._recognizer.text(tokens)
-        utterance.decoded_samples = len(utterance)
+    def _note(self, utterance: Utterance, tokens: list[int], *, thorough: bool) -> None:
+        utterance.committed_samples = self._covered(utterance)
         utterance.decoded_at_seconds = self._clock()
+        covered = len(utterance) if thorough else utterance.committed_samples
+        # After a text to the last sample, as at a pause, whole chunks of the same audio say less.
+        if covered >= utterance.decoded_samples:
+            utterance.tokens = tokens
+            utterance.transcript = self._recognizer.text(tokens)
+            utterance.decoded_samples = covered
+
+    def _covered(self, utterance: Utterance) -> int:
+        return self._recognizer.covered_samples(len(utterance))
 
 
 def _split_at_repeats(requests: Iterable[AsrRequest]) -> list[tuple[int, list[AsrRequest]]]:

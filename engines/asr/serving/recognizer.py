@@ -72,12 +72,32 @@ class TimedWord:
 
 
 class Recognizer(Protocol):
-    """Batched recognizer; several threads may call it for different utterances."""
+    """Batched recognizer; several threads may call it for different utterances.
 
-    def transcribe(self, utterances: Sequence[Utterance]) -> list[list[int]]:
-        """Return the tokens of each utterance, from all its audio.
+    Attributes:
+        max_seconds: Longest utterance, in seconds.
+        is_streaming: True if a partial text covers whole chunks of new audio, each worked on once, and is never
+            changed by later ones. False if every text is decoded anew from all audio.
+    """
 
-        The hypothesis and the state that an utterance brings along make it faster and change nothing else.
+    @property
+    def max_seconds(self) -> float:
+        """Longest utterance, in seconds."""
+
+    @property
+    def is_streaming(self) -> bool:
+        """True if partial texts cover whole chunks, and only grow."""
+
+    def covered_samples(self, samples: int) -> int:
+        """Return how many of an utterance's samples so far a partial text covers."""
+
+    def transcribe(self, utterances: Sequence[Utterance], *, thorough: bool) -> list[list[int]]:
+        """Return the tokens of each utterance.
+
+        Args:
+            utterances: The hypothesis and the state that they bring along make it faster and change nothing else.
+            thorough: Transcribe all audio, to its last sample. Otherwise a streaming recognizer takes whole chunks in
+                (``covered_samples``) and leaves the rest for later.
         """
 
     def search(

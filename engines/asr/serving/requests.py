@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from engines.asr.errors import InvalidLanguageError
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -15,8 +17,8 @@ if TYPE_CHECKING:
     from engines.asr.serving.utterance import ScoredText
 
 
-LONGEST_UTTERANCE_SECONDS = 48.0
-"""With the margin, what the graphs have positions for (``engines.build.moonshine_graph.MAX_POSITIONS``)."""
+AUTO = "auto"
+"""Among the languages of a recognizer: it finds out which one is spoken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,27 +28,26 @@ class AsrSettings:
     Attributes:
         partial_interval_seconds: New audio after which a sequence is decoded without being asked to, while there is
             time enough; see :mod:`engines.asr.serving.partial_scheduling`.
-        max_utterance_seconds: The longest utterance, at most ``LONGEST_UTTERANCE_SECONDS``; a margin of one second is
+        max_utterance_seconds: The longest utterance, at most what the recognizer takes; a margin of one second is
             added before audio is refused.
         idle_timeout_seconds: A sequence of which nothing was heard for so long is forgotten.
         workers: Threads that have requests answered at a time.
+        languages: Codes of what the recognizer recognizes, its own choice first; ``auto`` stands for finding it out.
+        translates: Whether it translates into English.
     """
 
     partial_interval_seconds: float = 0.4
     max_utterance_seconds: float = 30.0
     idle_timeout_seconds: float = 60.0
     workers: int = 1
+    languages: tuple[str, ...] = ("en",)
+    translates: bool = False
 
     def __post_init__(self) -> None:
         for name in ("partial_interval_seconds", "max_utterance_seconds", "idle_timeout_seconds"):
             value = getattr(self, name)
             if not (math.isfinite(value) and value > 0):
                 raise ValueError(f"{name} must be a positive number of seconds, not {value}.")
-        if self.max_utterance_seconds > LONGEST_UTTERANCE_SECONDS:
-            raise ValueError(
-                f"max_utterance_seconds must be at most {LONGEST_UTTERANCE_SECONDS:g}, not "
-                f"{self.max_utterance_seconds:g}: the model hears no more at a time."
-            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,8 @@ class AsrRequest:
         hints: What is likely to be said in this sequence; read at START.
         alternatives: How many alternatives are wanted, at least 1; read at START.
         word_times: It is wanted when the words were said; read at START.
+        language: Code of the language to recognize; "": the recognizer's own choice; read at START.
+        translate: A translation into English is wanted in place of the words; read at START.
         deadline_seconds: By `time.monotonic`: after it a text that is asked for is of less use. None: it never is.
         refusal: Why this START is refused, where that shows before the engine reads it.
     """
@@ -74,6 +77,8 @@ class AsrRequest:
     hints: tuple[Hint, ...] = ()
     alternatives: int = 1
     word_times: bool = False
+    language: str = ""
+    translate: bool = False
     deadline_seconds: float | None = None
     refusal: AsrError | None = None
 
@@ -95,6 +100,7 @@ class AsrResult:
         alternatives: What may have been said, the best (``transcript``) first, as far as it was looked for: empty
             without hints and with one alternative, and when the sequence was decoded only because of its new audio.
         words: When the words were said, where that was wanted and the transcript is final.
+        language: Code of the language that is spoken, as far as it is known; "" otherwise.
     """
 
     transcript: str
@@ -103,3 +109,14 @@ class AsrResult:
     compute_ms: float
     alternatives: tuple[ScoredText, ...] = ()
     words: tuple[TimedWord, ...] = ()
+    language: str = ""
+
+
+def check_language(request: AsrRequest, settings: AsrSettings) -> None:
+    """Raise InvalidLanguageError if a START asks for what the recognizer does not know."""
+    if request.language and request.language not in settings.languages:
+        raise InvalidLanguageError(
+            f"LANGUAGE is {request.language!r}, which is not recognized: choose {', '.join(settings.languages)}."
+        )
+    if request.translate and not settings.translates:
+        raise InvalidLanguageError("TRANSLATE is set, and this recognizer does not translate: leave it out.")

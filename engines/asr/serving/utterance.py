@@ -41,9 +41,13 @@ class Utterance:
         hints_due_seconds: The clock from which on a final text does without what is not ready.
         wanted: How many alternatives are wanted.
         timed: Whether it is wanted when its words were said.
+        language: Code of the language to recognize; "": the recognizer's own.
+        translate: Whether a translation into English is wanted in place of the words.
+        spoken_language: Code of the language that is spoken, where the recognizer tells it; "" otherwise.
         tokens: Hypothesis over the first ``decoded_samples`` samples; the draft of the next.
         transcript: Its text.
         decoded_samples: Samples that were decoded last time; 0 when nothing has been.
+        committed_samples: Samples that a streaming recognizer has taken into ``state``.
         decoded_at_seconds: The clock when they were, or when the utterance began.
         approximate: Whether they were decoded in a way that does for a text which may still change.
         alternatives: What they may be, the best first, where that was looked for.
@@ -55,9 +59,13 @@ class Utterance:
     hints_due_seconds: float = 0.0
     wanted: int = 1
     timed: bool = False
+    language: str = ""
+    translate: bool = False
+    spoken_language: str = ""
     tokens: list[int] = field(default_factory=list)
     transcript: str = ""
     decoded_samples: int = 0
+    committed_samples: int = 0
     decoded_at_seconds: float = 0.0
     approximate: bool = False
     alternatives: tuple[ScoredText, ...] = ()

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 import numpy as np
 
 from benchmarks.alternatives.naive_engines import Answerer, Transcriber, Understander
+from pipelines.models.languages import ENGLISH
 from pipelines.models.ports import NO_OPTIONS, AnswerSpan, Hypothesis, IntentPrediction, Timing
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ class Utterance:
 
     def __init__(self, models: NaiveModels) -> None:
         self._models = models
+        self.languages = ENGLISH
         self._taking: asyncio.Future[Literal[True]] | None = None
         self._released = False
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import itertools
+import json
 import tempfile
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -16,13 +18,16 @@ import tritonclient.grpc as triton
 from benchmarks.sla.material import RATE_HZ
 from engines.asr.errors import AsrError
 from engines.asr.moonshine.model import MoonshineRecognizer
+from engines.asr.recognizers import load_recognizer
 from engines.asr.serving.engine import AsrEngine
 from engines.asr.serving.requests import AsrRequest, AsrSettings
 from engines.build.moonshine import TARGET, find_assets
+from pipelines.models.contracts import ASR
 from pipelines.models.triton import ModelSettings, adjusted
+from pipelines.models.triton.configs import parse
 from service.processes.child_process import listening
 from service.served_models import DEFAULT_MODEL_REPOSITORY
-from service.triton.engine_code import CONFIG
+from service.triton.engine_code import CONFIG, VERSION
 from service.triton.repository import link_with_config
 
 if TYPE_CHECKING:
@@ -31,6 +36,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Samples = NDArray[np.float32]
+
+
+_ON_A_CPU = {"model_instance_kind": "CPU", "model_instance_device_id": "0"}
 
 
 class System(Protocol):
@@ -72,6 +80,53 @@ class OurEngine:
     def close(self) -> None:
         """See :class:`System`."""
         self._pool.shutdown()
+
+
+class LiveEngine:
+    """The recognizer of a folder of Triton models, in this process; it is asked for English."""
+
+    def __init__(self, models: str) -> None:
+        model = Path(models, ASR)
+        config = parse((model / CONFIG).read_text(encoding="utf-8"))
+        parameters = {key: value.string_value for key, value in config.parameters.items()}
+        self._interval = float(parameters["partial_interval_seconds"])
+        settings = AsrSettings(
+            max_utterance_seconds=float(parameters["max_utterance_seconds"]),
+            languages=tuple(parameters["languages"].split(",")),
+        )
+        parameters |= {"workers": "1", "threads": "1"}
+        recognizer = load_recognizer(model / VERSION, _ON_A_CPU, parameters)
+        self._engine = AsrEngine(recognizer, settings)
+        self._ids = itertools.count(1)
+
+    def transcribe(self, utterances: Sequence[Samples]) -> list[str]:
+        """See :class:`System`."""
+        return [self._ask(next(self._ids), utterance, start=True, end=True) for utterance in utterances]
+
+    def listen(self, utterance: Samples) -> str:
+        """Hears an utterance in pieces, with a text after each.
+
+        Returns:
+            JSON: ``texts``, pairs of the seconds heard and the text; ``last_seconds``, which the last one took.
+        """
+        number, step, texts = next(self._ids), round(self._interval * RATE_HZ), []
+        began = time.perf_counter()
+        for start in range(0, len(utterance), step):
+            began = time.perf_counter()
+            piece = utterance[start : start + step]
+            end = start + step >= len(utterance)
+            text = self._ask(number, piece, start=not start, end=end, decode=True)
+            texts.append((round(start / RATE_HZ + len(piece) / RATE_HZ, 2), text))
+        return json.dumps({"texts": texts, "last_seconds": time.perf_counter() - began})
+
+    def _ask(self, number: int, audio: Samples, **asked: bool) -> str:
+        ((_, answer),) = self._engine.process([AsrRequest(number, audio, language="en", **asked)])
+        if isinstance(answer, AsrError):
+            raise answer
+        return answer.transcript
+
+    def close(self) -> None:
+        """See :class:`System`."""
 
 
 class OurService:

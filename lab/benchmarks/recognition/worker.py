@@ -9,15 +9,15 @@ import os
 import time
 import traceback
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import psutil
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from multiprocessing.connection import Connection
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from benchmarks.recognition.contenders import Contender
@@ -69,6 +69,20 @@ class Worker:
         self._connection.send(list(utterances))
         return self._receive()
 
+    def listen(self, utterance: NDArray[np.float32]) -> Answer:
+        """Lets it hear one utterance piece by piece; the text is JSON, see ``LiveEngine.listen``.
+
+        Raises:
+            RuntimeError: it failed.
+        """
+        self._connection.send(utterance)
+        return self._receive()
+
+    @property
+    def memory_bytes(self) -> int:
+        """Resident memory of the process."""
+        return int(psutil.Process(self._process.pid).memory_info().rss)
+
     def close(self) -> None:
         """Ends the process."""
         with contextlib.suppress(OSError):
@@ -111,11 +125,11 @@ def _work(connection: Connection, contender: Contender, cores: int) -> None:
             system.close()
 
 
-def _timed(system: System, utterances: Sequence[NDArray[np.float32]]) -> Answer:
+def _timed(system: Any, utterances: Sequence[NDArray[np.float32]] | NDArray[np.float32]) -> Answer:  # noqa: ANN401
     family = [psutil.Process(), *psutil.Process().children(recursive=True)]
     computed = _cpu_seconds(family)
     began = time.perf_counter()
-    texts = system.transcribe(utterances)
+    texts = [system.listen(utterances)] if isinstance(utterances, np.ndarray) else system.transcribe(utterances)
     seconds = time.perf_counter() - began
     return Answer(texts, seconds, _cpu_seconds(family) - computed)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
+from engines.asr.recognizers import is_engine
 from modelkit.cli.evaluating import Judging, judge, judging_options
 
 if TYPE_CHECKING:
@@ -64,8 +65,23 @@ def _degraded(command: Callable[..., None]) -> Callable[..., None]:
     return gain(offset(command))
 
 
+def _run_engine(engine: Path, files: tuple[Path, ...], normalizer: str, *, as_json: bool) -> None:
+    """Run an engine on recordings and print a line for each."""
+    from modelkit.evaluation.asr_engine import run_engine, summed_errors  # noqa: PLC0415 - loading a command stays quick
+    from modelkit.evaluation.normalizers import make_normalizer  # noqa: PLC0415
+
+    if not files:
+        raise click.UsageError(f"Give recordings after the engine directory {engine}.")
+    done = []
+    for result in run_engine(engine, files, make_normalizer(normalizer)):
+        done.append(result)
+        click.echo(result.to_json() if as_json else result.to_line())
+    if (errors := summed_errors(done)) is not None and not as_json:
+        click.echo(f"word error rate: {100 * errors:.1f} %")
+
+
 @evaluate.command()
-@click.argument("data", type=_EITHER)
+@click.argument("data", metavar="DATA | ENGINE FILES...", nargs=-1, required=True, type=_EITHER)
 @click.option(
     "--normalizer",
     type=click.Choice(["whisper-english", "basic", "none"]),
@@ -86,7 +102,7 @@ def _degraded(command: Callable[..., None]) -> Callable[..., None]:
 def asr(
     *,
     judging: Judging,
-    data: Path,
+    data: tuple[Path, ...],
     normalizer: str,
     hints: Path | None,
     boost: float | None,
@@ -99,7 +115,16 @@ def asr(
 
     DATA is a manifest, one {"audio_filepath", "text"} a line with paths relative to it, or a folder of recordings with
     a .txt beside each.
+
+    ENGINE FILES runs an engine directory on recordings without a service: a line for each, with the word error rate
+    where a .txt lies beside the recording. With --json a line is an object with `file`, `text`, `tokens` and, of a
+    streaming recognizer, `frames` of 80 ms in which each token was found.
     """
+    if is_engine(data[0]):
+        _run_engine(data[0], data[1:], normalizer, as_json=judging.as_json)
+        return
+    if len(data) > 1:
+        raise click.UsageError("Give one manifest or folder, or an engine directory and recordings.")
     from modelkit.domain import read_domain  # noqa: PLC0415 - loading a command stays quick
     from modelkit.evaluation.asr import evaluate_asr  # noqa: PLC0415
     from modelkit.evaluation.hints import domain_hints  # noqa: PLC0415
@@ -109,7 +134,7 @@ def asr(
 
     job = partial(
         evaluate_asr,
-        items=spread(read_spoken(data), judging.limit),
+        items=spread(read_spoken(data[0]), judging.limit),
         normalize=make_normalizer(normalizer),
         hints=domain_hints(read_domain(hints), boost, sentence_boost) if hints else [],
         one_utterance=one_utterance,

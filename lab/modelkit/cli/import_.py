@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
+from modelkit.cli.import_asr import import_asr_command
+from modelkit.cli.import_voice import voice
+from modelkit.cli.import_whisper import whisper
 from modelkit.cli.quiet import libraries_quiet
 from vivavoce.cli.extras import extra
 from vivavoce.cli.options import json_option
@@ -31,7 +34,25 @@ def _pairs(context: click.Context, parameter: click.Parameter, values: Sequence[
     return pairs
 
 
-@click.command("import")
+class _Import(click.Group):
+    """Group whose command ``bert`` is meant where none is named."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put the name of the command before arguments that begin with none."""
+        if not args or args[0] not in {*self.commands, *self.get_help_option_names(ctx)}:
+            args.insert(0, "bert")
+        return super().parse_args(ctx, args)
+
+
+@click.group("import", cls=_Import)
+def import_() -> None:
+    """Make engines of networks that were trained elsewhere; `vivavoce serve --engine` loads them."""
+
+
+import_.add_command(import_asr_command)
+
+
+@import_.command("bert")
 @click.argument("sources", nargs=-1, required=True, type=_PATH)
 @click.option("--out", required=True, metavar="DIR", type=_PATH, help="The engine directory to write.")
 @click.option("--task", type=click.Choice(["qa", "nlu"]), help="Answers or intents.  [default: told by the network]")
@@ -63,7 +84,7 @@ def _pairs(context: click.Context, parameter: click.Parameter, values: Sequence[
     help="What it calls start_logits and end_logits, or intent_logits and tag_logits. May be repeated.",
 )
 @json_option
-def import_(
+def bert(
     *,
     sources: tuple[Path, ...],
     out: Path,
@@ -78,7 +99,7 @@ def import_(
     outputs: Mapping[str, str],
     as_json: bool,
 ) -> None:
-    """Make an engine of a network that was trained elsewhere; `vivavoce serve --engine` loads it.
+    """Make an engine of a network for intents or answers. The word bert may be left out.
 
     SOURCES is a Hugging Face directory with a head for answers, two with a sequence and a token classifier, an ONNX
     file with its tokenizer beside it, or a .nemo archive.
@@ -103,6 +124,10 @@ def import_(
     except ModelkitError as error:
         raise click.ClickException(str(error)) from error
     _report(card, out, as_json=as_json)
+
+
+import_.add_command(whisper)
+import_.add_command(voice)
 
 
 def _report(card: Mapping[str, object], out: Path, *, as_json: bool) -> None:

@@ -15,11 +15,10 @@ import numpy as np
 import triton_python_backend_utils as pb_utils
 
 from engines.asr.errors import AsrError, InvalidHintsError
-from engines.asr.moonshine.memory import release_free_memory
-from engines.asr.moonshine.model import MoonshineRecognizer
-from engines.asr.placement import gpu_networks
+from engines.asr.recognizers import load_recognizer
 from engines.asr.search.hints import check_hints
 from engines.asr.serving.engine import AsrEngine
+from engines.asr.serving.memory import release_free_memory
 from engines.asr.serving.queueing import Ticket
 from engines.asr.serving.requests import AsrRequest, AsrResult, AsrSettings
 from engines.asr.serving.workers import Workers
@@ -50,20 +49,16 @@ class TritonPythonModel:
         sys.setswitchinterval(_SWITCH_SECONDS)
         config = json.loads(args["model_config"])
         parameters = {key: value["string_value"] for key, value in config["parameters"].items()}
-        folder = Path(args["model_repository"], args["model_version"], "moonshine-tiny-en")
+        folder = Path(args["model_repository"], args["model_version"])
         settings = AsrSettings(
             partial_interval_seconds=float(parameters["partial_interval_seconds"]),
             max_utterance_seconds=float(parameters["max_utterance_seconds"]),
             idle_timeout_seconds=int(config["sequence_batching"]["max_sequence_idle_microseconds"]) / 1e6,
             workers=int(parameters["workers"]),
+            languages=tuple(parameters.get("languages", "en").split(",")),
+            translates=parameters.get("translates") == "true",
         )
-        recognizer = MoonshineRecognizer(
-            folder,
-            threads=int(parameters["threads"]),
-            speculative=parameters["speculative_decoding"] == "true",
-            networks=gpu_networks(folder, args, parameters),
-        )
-        self._engine = AsrEngine(recognizer, settings)
+        self._engine = AsrEngine(load_recognizer(folder, args, parameters), settings)
         self._metrics = _Metrics(
             {
                 "model": args["model_name"],
@@ -157,6 +152,8 @@ def _read(request: pb_utils.InferenceRequest) -> AsrRequest | None:
         hints=hints,
         alternatives=next(iter(_optional(request, "ALTERNATIVES")), 1),
         word_times=next(iter(_optional(request, "WORD_TIMES")), False),
+        language=next(iter(_optional(request, "LANGUAGE")), b"").decode(errors="replace"),
+        translate=next(iter(_optional(request, "TRANSLATE")), False),
         deadline_seconds=_DEADLINES.due(request) if end or decode else None,
         refusal=refusal,
     )
@@ -201,6 +198,7 @@ def _response(answer: AsrResult | AsrError | Exception) -> pb_utils.InferenceRes
         ),
         "ALTERNATIVE_CONFIDENCES": np.array([[found.confidence for found in answer.alternatives]], np.float32),
         "WORDS": np.array([[word.text.encode() for word in answer.words]], np.object_),
+        "SPOKEN_LANGUAGE": np.array([[answer.language.encode()]], np.object_),
         "WORD_SPANS": np.array([(word.start, word.end) for word in answer.words], np.int64).reshape(1, -1, 2),
     }
     return pb_utils.InferenceResponse([pb_utils.Tensor(name, value) for name, value in outputs.items()])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engines.asr.moonshine.memory import release_free_memory
+from engines.asr.serving.memory import release_free_memory
 from engines.bert import serving
 from engines.turn.detector import Detector, DetectorFilesError, Pause
 

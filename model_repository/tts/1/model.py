@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import triton_python_backend_utils as pb_utils
 
-from engines.asr.moonshine.memory import release_free_memory
+from engines.asr.serving.memory import release_free_memory
 from engines.bert import serving
 from engines.tts.synthesizer import BadPartsError, Part, check_parts, speak
-from engines.tts.voice import VOICE, Voice
+from engines.tts.voice import VOICE as DEFAULT
+from engines.tts.voices import load_voice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,7 +28,8 @@ class TritonPythonModel:
 
     def initialize(self, args: dict[str, str]) -> None:
         """Load the voice, and let it speak once: the first words take longer than all later ones."""
-        self._voice = Voice(int(serving.parameters(args)["threads"]))
+        folder = Path(args["model_repository"], args["model_version"])
+        self._voice = load_voice(folder, int(serving.parameters(args)["threads"]))
         for _ in speak(self._voice, _WARM_UP, seed=0):
             pass
         release_free_memory()
@@ -47,7 +50,7 @@ class TritonPythonModel:
             self._released_at = time.monotonic()
 
     def _responses(self, request: object) -> Iterator[object]:
-        parts, seed = _read(request)
+        parts, seed = _read(request, {"", DEFAULT, self._voice.name})
         began = time.perf_counter()
         for samples in speak(self._voice, parts, seed):
             compute_ms = (time.perf_counter() - began) * 1000
@@ -55,8 +58,12 @@ class TritonPythonModel:
             began = time.perf_counter()
 
 
-def _read(request: object) -> tuple[list[Part], int]:
+def _read(request: object, names: set[str]) -> tuple[list[Part], int]:
     """Read what is to be spoken.
+
+    Args:
+        request: asks for it.
+        names: what the voice goes by.
 
     Raises:
         BadRequestError: it cannot be.
@@ -77,6 +84,6 @@ def _read(request: object) -> tuple[list[Part], int]:
     except BadPartsError as error:
         raise serving.BadRequestError(str(error)) from None
     voice = serving.texts(request, "VOICE")
-    if voice != [VOICE]:
-        raise serving.BadRequestError(f"there is no such voice: choose {VOICE}")
+    if len(voice) != 1 or voice[0] not in names:
+        raise serving.BadRequestError(f"there is no such voice: choose {' or '.join(sorted(names - {''}))}")
     return parts, int(serving.tensor(request, "SEED").reshape(-1)[0])

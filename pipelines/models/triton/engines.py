@@ -14,6 +14,7 @@ import numpy as np
 
 from pipelines.errors import InvalidInputError
 from pipelines.models.contracts import ASR, INTENT_SLOT, PUNCTUATION, QA
+from pipelines.models.languages import ENGLISH, read_languages
 from pipelines.models.phrase_hints import read_hints
 from pipelines.models.ports import (
     NO_OPTIONS,
@@ -44,11 +45,21 @@ _USUAL_BOOST = -1.0
 
 
 class TritonRecognizer:
-    """Speech recognition by a Triton model with the contract of ``asr``."""
+    """Speech recognition by a Triton model with the contract of ``asr``.
+
+    Attributes:
+        languages: that it serves: English alone, until :meth:`prepare` has read them.
+    """
 
     def __init__(self, client: TritonClient, model: str = ASR) -> None:
         self._client = client
         self._model = model
+        self.languages = ENGLISH
+
+    async def prepare(self) -> None:
+        """Read of the model's configuration which languages it serves."""
+        codes = await self._client.parameter(self._model, "languages")
+        self.languages = read_languages(codes, await self._client.parameter(self._model, "translates"))
 
     def open_sequence(self, options: RecognitionOptions = NO_OPTIONS) -> TritonSequence:
         """Begin a sequence under a correlation ID of its own."""
@@ -92,6 +103,7 @@ class TritonSequence:
             alternatives=_alternatives(result),
             words=_words(result),
             # What DECODE brought, END brings again, and only with END the times of the words come.
+            language=_language(result),
             is_settled=end or (decode and not self._options.word_times),
         )
 
@@ -187,6 +199,10 @@ def _option_inputs(options: RecognitionOptions) -> Iterator[triton.InferInput]:
         yield tensor("ALTERNATIVES", np.array([[options.alternatives]], np.int32), "INT32")
     if options.word_times:
         yield tensor("WORD_TIMES", np.array([[True]]), "BOOL")
+    if options.language:
+        yield tensor("LANGUAGE", np.array([[options.language.encode()]], np.object_), "BYTES")
+    if options.translate:
+        yield tensor("TRANSLATE", np.array([[True]]), "BOOL")
 
 
 def _alternatives(result: triton.InferResult) -> tuple[Alternative, ...]:
@@ -195,6 +211,12 @@ def _alternatives(result: triton.InferResult) -> tuple[Alternative, ...]:
     return tuple(
         Alternative(text.decode(), float(confidence)) for text, confidence in zip(texts, confidences, strict=True)
     )
+
+
+def _language(result: triton.InferResult) -> str:
+    """Read what recognizers from before there were languages do not tell."""
+    told = result.as_numpy("SPOKEN_LANGUAGE")
+    return "" if told is None else told.reshape(-1)[0].decode()
 
 
 def _kind(result: triton.InferResult) -> dict[str, Any]:

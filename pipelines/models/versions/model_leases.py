@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from pipelines.models.languages import Languages
     from pipelines.models.ports import Hypothesis, RecognitionOptions, Recognizer, SpeechSequence
 
 ModelT = TypeVar("ModelT")
@@ -103,6 +104,11 @@ class LeasedRecognizer:
 
     def __init__(self, version: ServedVersion[Recognizer]) -> None:
         self._version = version
+
+    @property
+    def languages(self) -> Languages:
+        """See ``pipelines.models.ports.Recognizer``."""
+        return self._version.model.languages
 
     def open_sequence(self, options: RecognitionOptions = NO_OPTIONS) -> LeasedSequence:
         """See ``pipelines.models.ports.Recognizer``."""

@@ -126,6 +126,12 @@ class Rollout:
 
     async def warm_up(self) -> None:
         """Warm up the required models; errors show later in use."""
+        for role in self._registry.names:
+            try:
+                await self._prepare(role, self.active.version(role).model)
+            except ModelError as error:
+                if self._registry[role].is_required:
+                    logger.warning("the configuration of %s cannot be read: %s", role, error)
         for role in self._registry.required:
             try:
                 await warm_up(self._registry[role], self.active.get(role))
@@ -193,6 +199,7 @@ class Rollout:
             for model in models:
                 await _undisturbed(self._control.load(model))
             client = self._connect(engine, models[-1])
+            await self._prepare(engine, client)
             # Another version may be the active one by the time that it is asked.
             hold_active = functools.partial(self._hold_active, engine)
             await try_out(self._registry[engine], client, files.examples, hold_active)
@@ -208,6 +215,11 @@ class Rollout:
         self._served[engine, number] = ServedVersion(number, client)
         self._become(self._versions[engine].activate(number, self._clock()))
         return self._versions[engine].active
+
+    async def _prepare(self, engine: str, model: Any) -> None:  # noqa: ANN401 - a model of any engine
+        prepare = self._registry[engine].prepare
+        if prepare is not None:
+            await prepare(model)
 
     def _become(self, versions: Versions) -> None:
         """Apply the bookkeeping: new turns' versions, and draining ones."""

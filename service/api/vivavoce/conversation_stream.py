@@ -55,11 +55,14 @@ async def hold_conversation(host: SessionHost, requests: AsyncIterator[pb.Conver
     host.admission.check()
     # A place is given to those who have said what they want, not to everybody who connects.
     first = await _first_config(requests, host.limits.config_seconds)
+    variants = host.check_variants(first.variants, "config.variants")
+    language = host.language(first.language_code, variants, "config.language_code")
     config = converters.to_config(first)
     config = dataclasses.replace(
         config,
         turns=dataclasses.replace(config.turns, speculates=host.speculates),
-        variants=host.check_variants(first.variants, "config.variants"),
+        variants=variants,
+        recognition=dataclasses.replace(config.recognition, language=language),
         knowledge=host.bases_of(first.agent, first.knowledge, "config.knowledge"),
     )
     opened = host.dialogs.open(first.agent, first.session.id, first.session.parameters)

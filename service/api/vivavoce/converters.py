@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 SERVICE_NAME = pb.DESCRIPTOR.services_by_name["ConversationService"].full_name
 
 LANGUAGE = "en-US"
-"""The one language that is served."""
+"""The language of typed texts, and of what understands and answers."""
 
 DEFAULT_BUDGET_SECONDS = 0.3
 MAX_TEXT_CHARACTERS = 2_000
@@ -68,7 +68,6 @@ def to_config(config: pb.ConversationConfig) -> ConversationConfig:
     Raises:
         InvalidInputError: a field cannot be honoured; the error names it.
     """
-    check_language(config.language_code, "config.language_code")
     return ConversationConfig(
         audio_format=_to_audio_format(config.audio) if config.HasField("audio") else None,
         turns=TurnSettings(

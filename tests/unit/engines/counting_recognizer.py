@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 class CountingRecognizer:
     """Transcribes an utterance as the number of its samples, and remembers its batches and the drafts in them."""
 
+    max_seconds = 48.0
+    is_streaming = False
+
     def __init__(self) -> None:
         self.batches: list[list[int]] = []
         self.drafts: list[list[list[int]]] = []
@@ -51,7 +54,10 @@ class CountingRecognizer:
             for utterance in utterances
         ]
 
-    def transcribe(self, utterances: Sequence[Utterance]) -> list[list[int]]:
+    def covered_samples(self, samples: int) -> int:
+        return samples
+
+    def transcribe(self, utterances: Sequence[Utterance], *, thorough: bool) -> list[list[int]]:
         if self.failing:
             raise RuntimeError("the model broke")
         self.log.append("transcribe")

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engines.asr.moonshine.decoding import LOOP_TOKENS
-from engines.asr.moonshine.tokenizer import END_TOKEN, START_TOKEN
+from engines.asr.moonshine.vocabulary import END_TOKEN, START_TOKEN
 from engines.asr.search.beams import search
 from engines.asr.search.ports import Candidates, SearchTask
 

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from engines.asr.errors import InvalidHintsError
-from engines.asr.moonshine.tokenizer import END_TOKEN
+from engines.asr.moonshine.vocabulary import END_TOKEN
 from engines.asr.search import boosts, hints
 from engines.asr.search.biasing import Pattern, PhraseAutomaton
 from engines.asr.search.hints import (

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engines.asr.moonshine.decoding import LOOP_TOKENS, Hypothesis, decode_greedily, find_loop
-from engines.asr.moonshine.tokenizer import END_TOKEN, START_TOKEN
+from engines.asr.moonshine.vocabulary import END_TOKEN, START_TOKEN
 
 VOCABULARY = 12
 

@@ -12,8 +12,9 @@ from engines.asr.errors import (
     UtteranceTooLongError,
 )
 from engines.asr.moonshine.features import SAMPLES_PER_FRAME, encoder_frames
+from engines.asr.moonshine.model import MoonshineRecognizer
 from engines.asr.serving.engine import AsrEngine
-from engines.asr.serving.requests import LONGEST_UTTERANCE_SECONDS, AsrRequest, AsrResult, AsrSettings
+from engines.asr.serving.requests import AsrRequest, AsrResult, AsrSettings
 from engines.asr.serving.utterance import SAMPLE_RATE
 from engines.build.moonshine_graph import MAX_POSITIONS
 from tests.unit.engines.counting_recognizer import answers, ask, request
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def test_nothing_is_decoded_before_the_interval(engine: AsrEngine, recognizer: CountingRecognizer) -> None:
-    assert ask(engine, request(1, 6399, start=True)) == AsrResult("", False, 0, 0.0)
+    assert ask(engine, request(1, 6399, start=True)) == AsrResult("", False, 0, 0.0, language="en")
     assert recognizer.batches == []
     answer = ask(engine, request(1, 1))
     assert answer.transcript == "6400 samples"
@@ -78,7 +79,7 @@ def test_what_was_decoded_is_not_decoded_again(
 
 
 def test_a_sequence_without_audio_is_empty(engine: AsrEngine, recognizer: CountingRecognizer) -> None:
-    assert ask(engine, request(1, 0, start=True, end=True)) == AsrResult("", True, 0, 0.0)
+    assert ask(engine, request(1, 0, start=True, end=True)) == AsrResult("", True, 0, 0.0, language="en")
     assert recognizer.batches == []
 
 
@@ -189,12 +190,11 @@ def test_a_model_that_fails_keeps_no_ended_sequence(engine: AsrEngine, recognize
     assert engine.open_sequences == 0
 
 
-def test_an_utterance_is_at_most_what_the_graphs_have_positions_for() -> None:
-    settings = AsrSettings(max_utterance_seconds=LONGEST_UTTERANCE_SECONDS)
-    longest = round((settings.max_utterance_seconds + 1) * SAMPLE_RATE)
+def test_an_utterance_is_at_most_what_the_graphs_have_positions_for(recognizer: CountingRecognizer) -> None:
+    longest = round((MoonshineRecognizer.max_seconds + 1) * SAMPLE_RATE)
     assert encoder_frames(longest // SAMPLES_PER_FRAME) <= MAX_POSITIONS
     with pytest.raises(ValueError, match="max_utterance_seconds must be at most 48, not 60"):
-        AsrSettings(max_utterance_seconds=60)
+        AsrEngine(recognizer, AsrSettings(max_utterance_seconds=60))
 
 
 @pytest.mark.parametrize("name", ["partial_interval_seconds", "max_utterance_seconds", "idle_timeout_seconds"])

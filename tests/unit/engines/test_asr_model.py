@@ -15,8 +15,11 @@ import numpy as np
 import pytest
 
 from engines.asr.errors import InvalidHintsError, UnknownSequenceError
+from engines.asr.moonshine import loading
+from engines.asr.recognizers import load_recognizer
 from engines.asr.serving.requests import AsrRequest, AsrResult
 from engines.deadline import Deadlines
+from tests.unit.engines.counting_recognizer import CountingRecognizer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -108,7 +111,7 @@ def arguments(instance: str, **changed: str) -> dict[str, str]:
 
 
 def test_every_instance_has_metrics_of_its_own(model: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model, "MoonshineRecognizer", lambda folder, **options: None)
+    monkeypatch.setattr(loading, "MoonshineRecognizer", lambda folder, **options: CountingRecognizer())
     for instance, held in (("asr_0_0", 3), ("asr_0_1", 0)):
         triton_model = model.TritonPythonModel()
         triton_model.initialize(arguments(instance))
@@ -124,11 +127,31 @@ def test_speculative_decoding_can_be_left_out(
     model: ModuleType, monkeypatch: pytest.MonkeyPatch, *, speculative: bool
 ) -> None:
     options: dict[str, object] = {}
-    monkeypatch.setattr(model, "MoonshineRecognizer", lambda folder, **given: options.update(given))
+
+    def load(folder: Path, **given: object) -> CountingRecognizer:
+        options.update(given)
+        return CountingRecognizer()
+
+    monkeypatch.setattr(loading, "MoonshineRecognizer", load)
     triton_model = model.TritonPythonModel()
     triton_model.initialize(arguments("asr_0_0", speculative_decoding=str(speculative).lower()))
     triton_model.finalize()
     assert options == {"threads": 1, "speculative": speculative, "networks": None}
+
+
+@pytest.mark.parametrize(
+    ("card", "message"),
+    [
+        ("[", "is no JSON"),
+        ("[]", "holds no JSON object"),
+        ('{"kind": "os"}', "names the kind 'os': there are moonshine, fastconformer"),
+        ('{"kind": ["moonshine"]}', "names the kind"),
+    ],
+)
+def test_a_card_that_names_no_recognizer_is_refused(tmp_path: Path, card: str, message: str) -> None:
+    (tmp_path / "recognizer.json").write_text(card)
+    with pytest.raises(ValueError, match=message):
+        load_recognizer(tmp_path, {}, {})
 
 
 def test_hints_out_of_bounds_are_refused_by_the_engine(model: ModuleType) -> None:

@@ -14,7 +14,7 @@ from engines.asr.moonshine.repetition import (
     without_loops,
     without_unsaid_figures,
 )
-from engines.asr.moonshine.tokenizer import TokenizedWord
+from engines.asr.tokenizer import TokenizedWord
 
 FRAMES = 400
 

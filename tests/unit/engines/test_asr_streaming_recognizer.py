@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from engines.asr.serving.utterance import Utterance
 
 
+CHUNK = 1_000
+
+
 @dataclass
 class Cache:
     position: int = 0
@@ -27,22 +30,31 @@ class Cache:
 
 
 class StreamingRecognizer:
-    """Its tokens are the sums of the pieces of audio that it has worked on, each once."""
+    """Its tokens are the sums of the chunks that it has worked on, each once, and at the end of what is left."""
+
+    max_seconds = 60.0
+    is_streaming = True
 
     def __init__(self) -> None:
         self.worked_on: list[int] = []
 
-    def transcribe(self, utterances: Sequence[Utterance]) -> list[list[int]]:
+    def covered_samples(self, samples: int) -> int:
+        return samples // CHUNK * CHUNK
+
+    def transcribe(self, utterances: Sequence[Utterance], *, thorough: bool) -> list[list[int]]:
+        texts = []
         for utterance in utterances:
             utterance.state = cache = utterance.state or Cache()
-            new = utterance.audio[cache.position :]
+            new = utterance.audio[cache.position : self.covered_samples(len(utterance))]
             self.worked_on.append(len(new))
             cache.position += len(new)
-            cache.tokens.append(round(float(np.sum(new))))
-        return [list(utterance.state.tokens) for utterance in utterances]
+            cache.tokens += [round(float(np.sum(chunk))) for chunk in new.reshape(-1, CHUNK)]
+            rest = utterance.audio[cache.position :]
+            texts.append([*cache.tokens, *([round(float(np.sum(rest)))] if thorough and len(rest) else [])])
+        return texts
 
-    def search(self, utterances: Sequence[Utterance], **_: object) -> list[list[Alternative]]:
-        return [[Alternative(tuple(tokens), 0.0, 0.0)] for tokens in self.transcribe(utterances)]
+    def search(self, utterances: Sequence[Utterance], *, thorough: bool, **_: object) -> list[list[Alternative]]:
+        return [[Alternative(tuple(tokens), 0.0, 0.0)] for tokens in self.transcribe(utterances, thorough=thorough)]
 
     def bias(self, _: object) -> Future[None]:
         done: Future[None] = Future()
@@ -65,12 +77,27 @@ def said(sequence_id: int, count: int, **flags: bool):
     return asked
 
 
-def test_caches_live_as_long_as_their_sequence_and_each_sample_is_worked_on_once():
+def test_caches_live_as_long_as_their_sequence_and_each_chunk_is_worked_on_once():
     recognizer = StreamingRecognizer()
     engine = AsrEngine(recognizer, AsrSettings())
-    ask(engine, said(1, 8_000, start=True))
-    assert ask(engine, said(1, 8_000, decode=True)).transcript == "8000 8000"
+    assert ask(engine, said(1, 2_000, start=True)).transcript == "1000 1000", "whole chunks do not wait for an interval"
     assert ask(engine, said(2, 100, start=True, decode=True)).transcript == "100"
-    assert ask(engine, said(1, 500, end=True)).transcript == "8000 8000 500"
+    assert ask(engine, said(1, 500, end=True)).transcript == "1000 1000 500"
     assert ask(engine, said(1, 700, start=True, end=True)).transcript == "700", "the cache of a sequence that is over"
-    assert sum(recognizer.worked_on) == 8_000 + 8_000 + 100 + 500 + 700
+    assert recognizer.worked_on == [2_000, 0, 0, 0]
+
+
+def test_a_text_of_whole_chunks_never_takes_the_place_of_one_to_the_last_sample():
+    engine = AsrEngine(StreamingRecognizer(), AsrSettings())
+    texts = [
+        ask(engine, said(1, count, start=index == 0, decode=index == 1))
+        for index, count in enumerate((900, 950, 100, 40, 20))
+    ]
+    assert [text.transcript for text in texts] == ["", "1000 850", "1000 850", "1000 850", "1000 1000"]
+    assert [text.decoded_samples for text in texts] == [0, 1_850, 1_850, 1_850, 2_000]
+
+
+def test_the_end_without_new_audio_still_takes_the_rest_in():
+    engine = AsrEngine(StreamingRecognizer(), AsrSettings())
+    assert ask(engine, said(1, 1_300, start=True)).transcript == "1000"
+    assert ask(engine, said(1, 0, end=True)).transcript == "1000 300"

@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engines.asr.moonshine.tokenizer import END_TOKEN, START_TOKEN, Tokenizer, VocabularyError, load_tokenizer
+from engines.asr.moonshine.vocabulary import END_TOKEN, START_TOKEN, VocabularyError, load_tokenizer
+from engines.asr.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from pathlib import Path

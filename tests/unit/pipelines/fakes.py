@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pipelines.errors import ModelError
+from pipelines.models.languages import ENGLISH, Languages
 from pipelines.models.ports import (
     NO_OPTIONS,
     Alternative,
@@ -45,6 +46,7 @@ class FakeModels:
         judging_seconds: how long judging a pause takes.
         judgements: probabilities that the turn is over, one a pause that is judged; the last lasts for ever.
         judged: samples and text of every pause that was judged.
+        languages: that recognition serves, of every variant.
     """
 
     recognition_seconds: float = 0.05
@@ -63,6 +65,7 @@ class FakeModels:
     judged: list[tuple[int, str]] = field(default_factory=list)
     turns_begun: int = 0
     turns_released: int = 0
+    languages: Languages = ENGLISH
 
     @property
     def recognizer(self) -> FakeModels:
@@ -166,7 +169,9 @@ class FakeSequence:
         timing = INSTANT if new else Timing(0.003, 0.0)
         count = self.options.alternatives
         alternatives = tuple(Alternative(f"{words} or {n}" if n else words, 0.5**n / 2) for n in range(count))
-        return Hypothesis(words, self.decoded, end, timing, alternatives, is_settled=decode or end)
+        language = self.options.language or self.models.languages.default
+        settled = decode or end
+        return Hypothesis(words, self.decoded, end, timing, alternatives, is_settled=settled, language=language)
 
 
 class ScriptedVoice:

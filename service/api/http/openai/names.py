@@ -84,7 +84,7 @@ def voice_of(name: str, field: str = "voice") -> str:
 
 
 def check_language(language: str, field: str = "language") -> None:
-    """Check a language; none at all will do.
+    """Check the language of a text to be spoken; none at all will do.
 
     Raises:
         InvalidInputError: it is not served.

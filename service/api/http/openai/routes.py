@@ -29,6 +29,7 @@ class OpenAiApi:
         models, realtime = ModelsEndpoint(host), RealtimeEndpoint(host)
         self.routes: Sequence[BaseRoute] = (
             Route("/v1/audio/transcriptions", Transcriptions(host), methods=["POST"]),
+            Route("/v1/audio/translations", Transcriptions(host, translates=True), methods=["POST"]),
             Route("/v1/audio/speech", SpeechEndpoint(host).speak, methods=["POST"]),
             WebSocketRoute(PATH, realtime.serve),
             Route(f"{PATH}/client_secrets", realtime.make_secret, methods=["POST"]),

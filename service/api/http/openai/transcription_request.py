@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pipelines.errors import InvalidInputError
+from pipelines.models.contracts import ASR
+from pipelines.models.ports import NO_OPTIONS, RecognitionOptions
 from service.api.http.openai.hints import to_hints
-from service.api.http.openai.names import check_language, recognizer_of
+from service.api.http.openai.names import recognizer_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pipelines.models.contracts import EngineRegistry
-    from pipelines.models.ports import PhraseHint
+    from service.sessions.host import SessionHost
 
 FORMATS = ("json", "text", "srt", "vtt", "verbose_json")
 GRANULARITIES = ("word", "segment")
-RECOGNITION_FIELDS = ("prompt", "keywords", "model", "timestamp_granularities")
+RECOGNITION_FIELDS = ("prompt", "keywords", "model", "timestamp_granularities", "language", "languages")
 """Fields by which the recording is recognized; the others concern what is written."""
 
 _TRUE = frozenset(("true", "1", "yes", "on"))
@@ -33,36 +34,35 @@ class TranscriptionRequest:
         response_format: one of :data:`FORMATS`.
         granularities: those of ``verbose_json``.
         stream: whether the text is told as it is recognized.
-        hints: what is likely to be said.
+        recognition: what is asked of the recognizer.
         variants: the variant of recognition, by role.
     """
 
     response_format: str = "json"
     granularities: frozenset[str] = frozenset(("segment",))
     stream: bool = False
-    hints: tuple[PhraseHint, ...] = ()
-    variants: Mapping[str, str] | None = None
-
-    @property
-    def word_times(self) -> bool:
-        """True if word times are needed."""
-        return self.response_format in _TIMED or "word" in self.granularities
+    recognition: RecognitionOptions = NO_OPTIONS
+    variants: Mapping[str, str] = field(default_factory=dict)
 
 
-def to_request(fields: Mapping[str, Sequence[str]], engines: EngineRegistry) -> TranscriptionRequest:
+def to_request(
+    fields: Mapping[str, Sequence[str]], host: SessionHost, *, translates: bool = False
+) -> TranscriptionRequest:
     """Read the fields of a form.
 
     Args:
         fields: the values of each field.
-        engines: of whose variants callers choose.
+        host: of whose recognizers callers choose.
+        translates: whether a translation into English is wanted.
 
     Raises:
         InvalidInputError: a field cannot be honoured; the error names it.
     """
     last = {name: values[-1] for name, values in fields.items() if values}
-    variants = recognizer_of(last.get("model", ""), engines)
-    for language in (*fields.get("languages", ()), last.get("language", "")):
-        check_language(language)
+    variants: Mapping[str, str] = recognizer_of(last.get("model", ""), host.engines)
+    if translates:
+        variants = _translating(variants, host)
+    languages = (last.get("language", ""), *fields.get("languages", ()))
     response_format = last.get("response_format", "") or "json"
     if response_format not in FORMATS:
         message = f"the format {response_format[:40]!r} is not written: choose one of {', '.join(FORMATS)}"
@@ -70,13 +70,34 @@ def to_request(fields: Mapping[str, Sequence[str]], engines: EngineRegistry) -> 
     if "known_speaker_names" in fields or "known_speaker_references" in fields:
         message = "speakers are not told apart: leave the known speakers out"
         raise InvalidInputError("known_speaker_names", "NO_SPEAKER_DIARIZATION", message)
+    granularities = _granularities(fields.get("timestamp_granularities", ()), response_format)
     return TranscriptionRequest(
         response_format,
-        _granularities(fields.get("timestamp_granularities", ()), response_format),
+        granularities,
         _flag(last.get("stream", ""), "stream"),
-        to_hints(last.get("prompt", ""), fields.get("keywords", ()), "prompt", "keywords"),
+        RecognitionOptions(
+            hints=to_hints(last.get("prompt", ""), fields.get("keywords", ()), "prompt", "keywords"),
+            word_times=response_format in _TIMED or "word" in granularities,
+            language=host.language_of(languages, variants, "language"),
+            translate=translates,
+        ),
         variants,
     )
+
+
+def _translating(variants: Mapping[str, str], host: SessionHost) -> Mapping[str, str]:
+    """Return the chosen recognizer, or, where none is chosen, one that translates.
+
+    Raises:
+        InvalidInputError: it does not translate, or none does.
+    """
+    if host.languages(variants).translates:
+        return variants
+    able = [variant for variant in host.engines.variants(ASR) if host.languages({ASR: variant}).translates]
+    if able and not variants:
+        return {ASR: able[0]}
+    cure = f"choose {' or '.join(able)}" if able else "serve one: vivavoce import whisper, and serve --variant NAME=DIR"
+    raise InvalidInputError("model", "NO_TRANSLATION", f"this recognizer does not translate: {cure}")
 
 
 def _granularities(values: Sequence[str], response_format: str) -> frozenset[str]:

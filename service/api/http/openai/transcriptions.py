@@ -1,10 +1,11 @@
-"""``POST /v1/audio/transcriptions``: recognition during the upload."""
+"""``POST /v1/audio/transcriptions`` and ``translations``: recognition during the upload."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import json
+from functools import partial
 from typing import TYPE_CHECKING
 
 from starlette.requests import ClientDisconnect
@@ -12,12 +13,10 @@ from starlette.requests import ClientDisconnect
 from pipelines.audio.formats import AudioFormat, Encoding
 from pipelines.errors import InvalidInputError, ReportedError
 from pipelines.messages import Transcript
-from pipelines.models.ports import RecognitionOptions
 from pipelines.session.config import ConversationConfig
 from pipelines.text.style import has_words
 from pipelines.turns.state import TurnSettings
 from service.api.http.caller_check import headers_of
-from service.api.http.openai.names import recognizer_of
 from service.api.http.openai.transcription_request import RECOGNITION_FIELDS, to_request
 from service.api.http.openai.transcripts import MEDIA_TYPES, text_of, usage_of, written
 from service.api.http.openai.uploads import Field, form_parts
@@ -25,7 +24,7 @@ from service.api.http.problems import report
 from service.sessions.recordings import refuse_failure, without_live_ends
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
     from typing import Any
 
     from starlette.types import Receive, Scope, Send
@@ -44,23 +43,26 @@ class Transcriptions:
 
     Args:
         host: makes the conversations; a recording takes the place of one.
+        translates: whether what is said is translated into English.
     """
 
-    def __init__(self, host: SessionHost) -> None:
+    def __init__(self, host: SessionHost, *, translates: bool = False) -> None:
         self._host = host
+        self._translates = translates
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Recognize one recording; see ASGI."""
         host = self._host
         with host.admission.conversation(), contextlib.ExitStack() as held:
-            upload = _Upload(headers_of(scope), receive, host, held)
+            read = partial(to_request, host=host, translates=self._translates)
+            upload = _Upload(headers_of(scope), receive, host, held, read)
             request = await upload.begin()
             config = ConversationConfig(
                 audio_format=AudioFormat(Encoding.CONTAINER),
                 turns=without_live_ends(TurnSettings(replies=False)),
-                recognition=RecognitionOptions(hints=request.hints, word_times=request.word_times),
+                recognition=request.recognition,
                 is_bulk=True,
-                variants=request.variants or {},
+                variants=request.variants,
             )
             conversation = host.conversation(config)
             response = _Response(send, request)
@@ -88,8 +90,14 @@ class _Upload:
     """One form: the fields that came, and the file."""
 
     def __init__(
-        self, headers: dict[str, str], receive: Receive, host: SessionHost, held: contextlib.ExitStack
+        self,
+        headers: dict[str, str],
+        receive: Receive,
+        host: SessionHost,
+        held: contextlib.ExitStack,
+        read: Callable[[Mapping[str, Sequence[str]]], TranscriptionRequest],
     ) -> None:
+        self._read = read
         self._parts = form_parts(headers, receive)
         self._receive = receive
         self._host = host
@@ -116,7 +124,7 @@ class _Upload:
             while held < size:
                 self._memory.enter_context(self._host.memory.reserve(_HELD_STEP_BYTES))
                 held += _HELD_STEP_BYTES
-        self._begun_with = to_request(self._fields, self._host.engines)
+        self._begun_with = self._read(self._fields)
         return self._begun_with
 
     async def listen(self, conversation: Conversation) -> None:
@@ -142,7 +150,7 @@ class _Upload:
 
     def final_request(self) -> TranscriptionRequest:
         """Read all fields, those behind the file too."""
-        return to_request(self._fields, self._host.engines)
+        return self._read(self._fields)
 
     async def _pieces(self, begun: list[bytes]) -> AsyncIterator[bytes]:
         while begun:
@@ -159,8 +167,9 @@ class _Upload:
 
     def _is_known(self, field: Field) -> bool:
         """Return whether a field behind the file says nothing new."""
-        variants = self._begun_with.variants if self._begun_with else None
-        return field.name == "model" and recognizer_of(field.value, self._host.engines) == variants
+        begun = self._begun_with
+        with_it = self._read({**self._fields, field.name: [*self._fields.get(field.name, ()), field.value]})
+        return begun is not None and (begun.variants, begun.recognition) == (with_it.variants, with_it.recognition)
 
 
 class _Response:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pipelines.audio.formats import MODEL_RATE_HZ
+from pipelines.models.languages import LANGUAGE_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -92,8 +93,8 @@ def cues_of(transcripts: Sequence[Transcript]) -> Iterator[Cue]:
 
 def _verbose(transcripts: Sequence[Transcript], seconds: float, request: TranscriptionRequest) -> dict[str, Any]:
     found: dict[str, Any] = {
-        "task": "transcribe",
-        "language": "english",
+        "task": "translate" if request.recognition.translate else "transcribe",
+        "language": _language(transcripts, request),
         "duration": round(seconds, 3),
         "text": text_of(transcripts),
     }
@@ -110,6 +111,13 @@ def _verbose(transcripts: Sequence[Transcript], seconds: float, request: Transcr
             for word in transcript.words
         ]
     return {**found, "usage": usage_of(seconds)}
+
+
+def _language(transcripts: Sequence[Transcript], request: TranscriptionRequest) -> str:
+    """Return the English name of the language of the text; that of most of its utterances."""
+    told = [one.language for one in transcripts if one.language and not request.recognition.translate]
+    code = max(dict.fromkeys(told), key=told.count, default="en")
+    return LANGUAGE_NAMES.get(code, code)
 
 
 def _segment(number: int, transcript: Transcript) -> dict[str, Any]:

@@ -40,7 +40,9 @@ class Recognition:
         is_bulk: bool = False,
     ) -> None:
         turns = without_live_ends(settings.turns) if is_bulk else settings.turns
-        config = ConversationConfig(turns=turns, recognition=settings.recognition, is_bulk=is_bulk)
+        config = ConversationConfig(
+            turns=turns, recognition=settings.recognition, is_bulk=is_bulk, variants=settings.variants
+        )
         voices = [ObservedVoice(host.voice.new_stream(), remembers=tells_states) for _ in range(settings.channels)]
         conversations = [host.conversation(config, observed) for observed in voices]
         self.tells_states = tells_states

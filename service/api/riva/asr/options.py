@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _BOOLEANS = {"true": True, "false": False}
 _ONSET, _OFFSET = "neural_vad.onset", "neural_vad.offset"
+_DETECTION = "enable_automatic_language_detection"
 _FORCE_END = "force_eou"
 
 
@@ -25,23 +26,30 @@ class Options:
         speech_ends: probability below which it is silence after speech.
         figures_in_partials: whether interim transcripts are written in figures, too.
         vad_probabilities: whether results tell the probabilities of speech.
+        detects_language: whether the language is to be found out.
     """
 
     speech_begins: float = SPEECH_BEGINS
     speech_ends: float = SPEECH_ENDS
     figures_in_partials: bool = False
     vad_probabilities: bool = False
+    detects_language: bool = False
 
 
-def to_options(values: Mapping[str, str], field: str) -> Options:
+def to_options(values: Mapping[str, str], field: str, *, detects: bool = False) -> Options:
     """Read ``custom_configuration``, which ``field`` is the path of.
+
+    Args:
+        values: by key.
+        field: see above.
+        detects: whether the recognizer can find out which language is spoken.
 
     Raises:
         InvalidInputError: a key is not served, or a value is not what its key takes.
     """
     known = {
         "apply_partial_itn",
-        "enable_automatic_language_detection",
+        _DETECTION,
         "enable_vad_endpointing",
         "get_vad_probabilities",
         _OFFSET,
@@ -49,12 +57,14 @@ def to_options(values: Mapping[str, str], field: str) -> Options:
     }
     _refuse_others(values, known, field)
     _require(values, "enable_vad_endpointing", field, only=True)
-    _require(values, "enable_automatic_language_detection", field, only=False)
+    if not detects:
+        _require(values, _DETECTION, field, only=False)
     speech_begins, speech_ends = _thresholds(values, field)
     return Options(
         speech_begins=speech_begins,
         speech_ends=speech_ends,
         figures_in_partials=_boolean(values, "apply_partial_itn", field, default=False),
+        detects_language=_boolean(values, _DETECTION, field, default=False),
         vad_probabilities=_boolean(values, "get_vad_probabilities", field, default=False),
     )
 

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 from pipelines.audio.formats import MODEL_RATE_HZ
 from pipelines.errors import InvalidInputError
+from pipelines.models.contracts import ASR
+from pipelines.models.languages import ENGLISH
 from service.api.riva.asr.conversations import Recognition
 from service.api.riva.asr.options import ends_utterance
-from service.api.riva.asr.recognizers import MODEL, check_recognizer
+from service.api.riva.asr.recognizers import MODEL, recognizer_of
 from service.api.riva.asr.recording import recognize
 from service.api.riva.asr.settings import to_settings
 from service.api.riva.asr.streaming import RecognitionStream
@@ -22,6 +24,7 @@ from service.grpc_server.errors import reported_to
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from pipelines.models.languages import Languages
     from service.grpc_server.errors import Context
     from service.sessions.host import SessionHost
 
@@ -44,7 +47,7 @@ class SpeechServicer:
             refuse_malformed(request)
             audio = request.audio
             with self._host.admission.conversation(), self._host.memory.reserve(len(audio)):
-                settings = to_settings(request.config, "config", interim_results=False)
+                settings = to_settings(request.config, "config", self._host, interim_results=False)
                 recognition = Recognition(settings, self._host, is_bulk=True)
                 async with self._host.open_conversations.holding(*recognition.channels.conversations, whole=True):
                     with renamed({"config.audio.channel_count": "config.audio_channel_count"}):
@@ -67,7 +70,10 @@ class SpeechServicer:
             # A place is given to those who have said what they want, not to everybody who connects.
             first = await self._first(requests)
             config = first.streaming_config
-            settings = to_settings(config.config, "streaming_config.config", interim_results=config.interim_results)
+            interim_results = config.interim_results
+            settings = to_settings(
+                config.config, "streaming_config.config", self._host, interim_results=interim_results
+            )
             with self._host.admission.conversation():
                 recognition = Recognition(settings, self._host, tells_states=settings.vad_probabilities)
                 stream = RecognitionStream(recognition, context, self._host, first)
@@ -81,9 +87,14 @@ class SpeechServicer:
         async with reported_to(context):
             refuse_malformed(request)
             self._host.admission.check()
-            check_recognizer(request.model_name, "model_name")
+            chosen = recognizer_of(request.model_name, self._host.engines, "model_name").get(ASR, "")
+            every = ("", *self._host.engines.variants(ASR))
             return pb.RivaSpeechRecognitionConfigResponse(
-                model_config=[_model_config("online", streaming=True), _model_config("offline", streaming=False)]
+                model_config=[
+                    _model_config(variant or MODEL, self._host.languages({ASR: variant}), use)
+                    for variant in (every if not request.model_name else (chosen,))
+                    for use in ("online", "offline")
+                ]
             )
 
     async def _first(self, requests: AsyncIterator[pb.StreamingRecognizeRequest]) -> pb.StreamingRecognizeRequest:
@@ -103,11 +114,11 @@ class SpeechServicer:
         raise InvalidInputError("streaming_config", "NO_CONFIG", "the first request must be a streaming_config")
 
 
-def _model_config(use: str, *, streaming: bool) -> pb.RivaSpeechRecognitionConfigResponse.Config:
+def _model_config(name: str, languages: Languages, use: str) -> pb.RivaSpeechRecognitionConfigResponse.Config:
     parameters = {
-        "language_code": LANGUAGE,
+        "language_code": LANGUAGE if languages == ENGLISH else ",".join(languages.spoken),
         "sample_rate": str(MODEL_RATE_HZ),
-        "streaming": str(streaming),
+        "streaming": str(use == "online"),
         "type": use,
     }
-    return pb.RivaSpeechRecognitionConfigResponse.Config(model_name=MODEL, parameters=parameters)
+    return pb.RivaSpeechRecognitionConfigResponse.Config(model_name=name, parameters=parameters)

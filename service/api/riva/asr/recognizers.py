@@ -7,12 +7,16 @@ English recognizers is served by ours; the name of one for another language is a
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from pipelines.models.contracts import ASR
 from service.api.riva.fields import check_model
 
+if TYPE_CHECKING:
+    from pipelines.models.contracts import EngineRegistry
+
 MODEL = ASR
-"""The one model; its name is that of its endpoint in Triton."""
+"""The model that serves where none is chosen; its name is that of its endpoint in Triton."""
 
 _FAMILIES = frozenset(
     {"parakeet", "conformer", "citrinet", "jasper", "quartznet", "nemotron", "canary", "fastconformer", "whisper"}
@@ -22,10 +26,18 @@ _CODE = re.compile(r"[a-z]{2}")
 _PART = re.compile(r"[a-z0-9]+")
 
 
-def check_recognizer(name: str, field: str) -> None:
-    """Raise InvalidInputError for an unknown recognizer's ``name``."""
+def recognizer_of(name: str, engines: EngineRegistry, field: str) -> dict[str, str]:
+    """Return the recognizer variant of a name; empty for the default.
+
+    Raises:
+        InvalidInputError: it means none.
+    """
+    variants = engines.variants(ASR)
+    if name in variants:
+        return {ASR: name}
     if not _is_english_recognizer(name):
-        check_model(name, (MODEL,), field)
+        check_model(name, (MODEL, *variants), field)
+    return {}
 
 
 def _is_english_recognizer(name: str) -> bool:

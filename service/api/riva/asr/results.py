@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pipelines.messages import Transcript
+    from pipelines.text.style import TranscriptStyle
     from service.api.riva.asr.settings import RecognitionSettings
     from service.api.riva.asr.voice import ObservedVoice
 
@@ -50,7 +51,8 @@ class ResultWriter:
         # Of an utterance that is not over, no more than a part may have the times of its words.
         words = await self._words(transcript) if transcript.is_final else []
         result = self.states()
-        result.alternatives.extend(self._to_alternatives(written, is_final=transcript.is_final))
+        languages = [self._language(transcript)]
+        result.alternatives.extend(self._to_alternatives(written, languages, is_final=transcript.is_final))
         result.alternatives[0].words.extend(words)
         result.is_final = transcript.is_final
         if not transcript.is_final:
@@ -82,37 +84,45 @@ class ResultWriter:
             words += await self._words(transcript)
             # There may be an hour of utterances in which nothing has to be waited for.
             await asyncio.sleep(0)
+        languages = list(dict.fromkeys(map(self._language, transcripts)))
         joined = await asyncio.to_thread(join_alternatives, each, max(1, self._settings.recognition.alternatives))
         result = pb.SpeechRecognitionResult(
-            alternatives=self._to_alternatives(joined, is_final=True),
+            alternatives=self._to_alternatives(joined, languages, is_final=True),
             channel_tag=self._channel,
             audio_processed=self._voice.heard_seconds,
         )
         result.alternatives[0].words.extend(words)
         return result
 
+    def _language(self, transcript: Transcript) -> str:
+        """Return the language as the caller named it, or as it was found out."""
+        return self._settings.language or transcript.language
+
+    def _style(self, transcript: Transcript) -> TranscriptStyle:
+        return self._settings.style.of(transcript.language)
+
     async def _words(self, transcript: Transcript) -> list[pb.WordInfo]:
         """Write word times, each offset counted from the start."""
-        texts = await self._settings.style.write_words(word.text for word in transcript.words)
+        texts = await self._style(transcript).write_words(word.text for word in transcript.words)
         return [
             pb.WordInfo(
                 word=text,
                 start_time=1000 * word.start // MODEL_RATE_HZ,
                 end_time=1000 * word.end // MODEL_RATE_HZ,
                 confidence=word.confidence,
-                language_code=self._settings.language,
+                language_code=self._language(transcript),
             )
             for text, word in zip(texts, transcript.words, strict=True)
         ]
 
     async def _written(self, transcript: Transcript) -> tuple[Alternative, ...]:
         """Return what was said, the most probable first, in the style that is wanted."""
-        style, is_final = self._settings.style, transcript.is_final
+        style, is_final = self._style(transcript), transcript.is_final
         spoken = transcript.alternatives or (Alternative(transcript.text, transcript.confidence),)
         return tuple([dataclasses.replace(one, text=await style.write(one.text, is_final=is_final)) for one in spoken])
 
     def _to_alternatives(
-        self, written: Iterable[Alternative], *, is_final: bool
+        self, written: Iterable[Alternative], languages: Sequence[str], *, is_final: bool
     ) -> list[pb.SpeechRecognitionAlternative]:
         """Write each distinct text once, with its highest confidence."""
         distinct: dict[str, Alternative] = {}
@@ -122,7 +132,7 @@ class ResultWriter:
         end = " " if is_final else ""
         return [
             pb.SpeechRecognitionAlternative(
-                transcript=text + end, confidence=alternative.confidence, language_code=[self._settings.language]
+                transcript=text + end, confidence=alternative.confidence, language_code=languages
             )
             for text, alternative in distinct.items()
         ]

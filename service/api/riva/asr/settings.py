@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pipelines.audio.decoding import channel_decoder
 from pipelines.audio.formats import MAX_CHANNELS, Encoding
 from pipelines.errors import InvalidInputError
+from pipelines.models.languages import AUTO
 from pipelines.models.phrase_hints import MAX_ALTERNATIVES, read_hints
 from pipelines.models.ports import RecognitionOptions
 from pipelines.text.style import TranscriptStyle
 from pipelines.turns.state import TurnSettings
 from service.api.riva.asr.endpointing import to_endpointing
 from service.api.riva.asr.options import to_options
-from service.api.riva.asr.recognizers import check_recognizer
+from service.api.riva.asr.recognizers import recognizer_of
 from service.api.riva.fields import renamed
 from service.api.riva.proto import riva_audio_pb2
-from service.api.vivavoce.converters import LANGUAGE, check_language
+from service.api.vivavoce.converters import LANGUAGE
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pipelines.audio.decoding import ChannelDecoder
     from service.api.riva.proto import riva_asr_pb2 as pb
+    from service.sessions.host import SessionHost
 
 _ENCODINGS = {
     riva_audio_pb2.ENCODING_UNSPECIFIED: None,
@@ -43,7 +47,8 @@ class RecognitionSettings:
         recognition: what is asked of the recognizer beside the words.
         turns: when utterances begin and end, and what is told of them.
         style: how transcripts are written.
-        language: as the caller named it.
+        language: as the caller named it; "" where the recognizer finds it out.
+        variants: the chosen recognizer, by role.
         vad_probabilities: whether results of a stream tell the probabilities of speech.
     """
 
@@ -53,25 +58,32 @@ class RecognitionSettings:
     turns: TurnSettings
     style: TranscriptStyle
     language: str
+    variants: Mapping[str, str]
     vad_probabilities: bool
 
 
-def to_settings(config: pb.RecognitionConfig, field: str, *, interim_results: bool) -> RecognitionSettings:
+def to_settings(
+    config: pb.RecognitionConfig, field: str, host: SessionHost, *, interim_results: bool
+) -> RecognitionSettings:
     """Read how audio is to be recognized; ``field`` is the path of ``config``.
 
     Raises:
         InvalidInputError: a field cannot be honoured; the error names it.
     """
-    check_language(config.language_code, f"{field}.language_code")
-    check_recognizer(config.model, f"{field}.model")
+    variants = recognizer_of(config.model, host.engines, f"{field}.model")
+    languages = host.languages(variants)
     _refuse_unserved(config, field)
-    options = to_options(config.custom_configuration, f"{field}.custom_configuration")
+    options = to_options(config.custom_configuration, f"{field}.custom_configuration", detects=AUTO in languages.codes)
+    wanted = AUTO if options.detects_language else config.language_code
+    language = host.language(wanted, variants, f"{field}.language_code")
+    is_named = language != AUTO if language else bool(languages.default)
+    usual = LANGUAGE if languages.default in {"", "en"} else languages.default
     endpointing = to_endpointing(config.endpointing_config, options, f"{field}.endpointing_config")
     channels = _channels(config, field)
     return RecognitionSettings(
         decoder=_decoder(config, field, channels),
         channels=channels,
-        recognition=_recognition(config, field),
+        recognition=replace(_recognition(config, field), language=language),
         turns=TurnSettings(endpointing=endpointing, interim_results=interim_results, replies=False),
         style=TranscriptStyle(
             punctuation=config.enable_automatic_punctuation,
@@ -79,7 +91,8 @@ def to_settings(config: pb.RecognitionConfig, field: str, *, interim_results: bo
             figures_in_partials=options.figures_in_partials,
             mask_profanity=config.profanity_filter,
         ),
-        language=config.language_code or LANGUAGE,
+        language=(config.language_code or usual) if is_named else "",
+        variants=variants,
         vad_probabilities=options.vad_probabilities,
     )
 

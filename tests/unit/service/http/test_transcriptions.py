@@ -14,11 +14,14 @@ import openai
 import pytest
 
 from pipelines.messages import Transcript
-from pipelines.models.ports import TimedWord
+from pipelines.models.languages import Languages
+from pipelines.models.ports import RecognitionOptions, TimedWord
+from pipelines.models.shipped import SHIPPED
 from service.api.http.openai import uploads
 from service.api.http.openai.hints import to_hints
 from service.api.http.openai.transcription_request import TranscriptionRequest
 from service.api.http.openai.transcripts import MAX_CUE_CHARACTERS, cues_of, written
+from tests.unit.pipelines.fakes import FakeModels
 from tests.unit.service.http.running import Openai
 
 if TYPE_CHECKING:
@@ -271,3 +274,52 @@ def test_subtitles_are_short_enough_to_be_read():
     assert srt.startswith("1\n00:00:00,000 --> 00:00:05,")
     vtt = written([utterance], 30.0, TranscriptionRequest("vtt")).decode()
     assert vtt.startswith("WEBVTT\n\n00:00:00.000 --> 00:00:05.")
+
+
+MANY = Languages(("auto", "en", "de", "fr"), translates=True)
+
+
+@pytest.mark.parametrize(
+    ("path", "parts", "asked", "told"),
+    [
+        ("transcriptions", {"language": "en"}, {"language": "en"}, "english"),
+        ("transcriptions", {"language": "German"}, {"language": "de"}, "german"),
+        ("transcriptions", {"language": "fr-CA", "model": "whisper"}, {"language": "fr"}, "french"),
+        ("translations", {"model": "whisper-1"}, {"translate": True}, "english"),
+        ("translations", {"language": "de"}, {"language": "de", "translate": True}, "english"),
+    ],
+)
+async def test_language_and_task_reach_the_recognizer(
+    path: str, parts: dict[str, str], asked: dict[str, object], told: str
+):
+    engines = SHIPPED.with_variant("asr", "whisper")
+    models = FakeModels(0.001, 0.001, 0.001, languages=MANY)
+    async with Openai.running(engines=engines, models=models) as service:
+        data = form(*parts.items(), ("response_format", "verbose_json"), ("file", THREE_SECONDS))
+        async with service.session.post(f"/v1/audio/{path}", data=data) as response:
+            found = json.loads(await response.text())
+    assert {one.options for one in models.sequences} == {RecognitionOptions(**asked)}
+    assert (found["task"], found["language"]) == ("translate" if path == "translations" else "transcribe", told)
+
+
+@pytest.mark.parametrize(
+    ("path", "parts", "code", "says"),
+    [
+        ("transcriptions", {"language": "de"}, "unsupported_language", "choose en"),
+        ("translations", {}, "no_translation", "vivavoce import whisper"),
+    ],
+)
+async def test_what_the_recognizer_lacks_is_refused(
+    service: Openai, path: str, parts: dict[str, str], code: str, says: str
+):
+    data = form(*parts.items(), ("file", THREE_SECONDS))
+    async with service.session.post(f"/v1/audio/{path}", data=data) as response:
+        error = json.loads(await response.text())["error"]
+    assert (response.status, error["code"]) == (400, code)
+    assert says in error["message"]
+
+
+async def test_a_language_behind_the_file_came_too_late():
+    async with Openai.running(models=FakeModels(0.001, 0.001, 0.001, languages=MANY)) as service:
+        status, text = await posted(service, ("model", "whisper-1"), ("file", THREE_SECONDS), ("language", "de"))
+    assert (status, json.loads(text)["reason"]) == (400, "FIELD_TOO_LATE")

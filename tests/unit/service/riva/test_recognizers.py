@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pipelines.errors import InvalidInputError
-from service.api.riva.asr.recognizers import check_recognizer
+from pipelines.models.shipped import SHIPPED
+from service.api.riva.asr.recognizers import recognizer_of
 
 
 @pytest.mark.parametrize(
@@ -23,7 +24,7 @@ from service.api.riva.asr.recognizers import check_recognizer
     ],
 )
 def test_an_english_recognizer_of_nvidia_s_is_ours(name: str) -> None:
-    check_recognizer(name, "model")
+    assert recognizer_of(name, SHIPPED, "model") == {}
 
 
 @pytest.mark.parametrize(
@@ -39,5 +40,12 @@ def test_an_english_recognizer_of_nvidia_s_is_ours(name: str) -> None:
 )
 def test_other_models_are_refused(name: str) -> None:
     with pytest.raises(InvalidInputError, match="choose asr, or leave the name out") as refused:
-        check_recognizer(name, "config.model")
+        recognizer_of(name, SHIPPED, "config.model")
     assert (refused.value.field, refused.value.reason) == ("config.model", "UNKNOWN_MODEL")
+
+
+def test_a_variant_goes_by_its_name() -> None:
+    engines = SHIPPED.with_variant("asr", "whisper")
+    assert recognizer_of("whisper", engines, "model") == {"asr": "whisper"}
+    with pytest.raises(InvalidInputError, match="choose asr or whisper"):
+        recognizer_of("qa", engines, "model")

@@ -6,16 +6,22 @@ import dataclasses
 import pytest
 
 from pipelines.messages import Transcript
+from pipelines.models.languages import Languages
 from pipelines.models.ports import Alternative, TimedWord
+from service.admission.admission import Admission
 from service.api.riva.asr.results import ResultWriter
 from service.api.riva.asr.settings import to_settings
 from service.api.riva.asr.voice import ObservedVoice
-from tests.unit.pipelines.fakes import ScriptedVoice
+from service.sessions.host import SessionHost
+from tests.unit.pipelines.fakes import FakeModels, ScriptedVoice
+from tests.unit.service.harness import FakeVoice
 from tests.unit.service.riva.calls import recognition
+
+HOST = SessionHost(FakeModels(), FakeVoice(), Admission(1))
 
 
 def writer(**fields: object) -> ResultWriter:
-    settings = to_settings(recognition(**fields), "config", interim_results=True)
+    settings = to_settings(recognition(**fields), "config", HOST, interim_results=True)
     return ResultWriter(settings, ObservedVoice(ScriptedVoice((1.0, 0.0))), channel=1)
 
 
@@ -107,3 +113,23 @@ async def test_others_run_while_a_long_recording_is_written():
         await asyncio.sleep(0)
     assert (await writing).alternatives[0].transcript == "hello " * 200
     assert turns > 200
+
+
+@pytest.mark.parametrize(
+    ("asked", "spoken", "told"),
+    [("de-AT", "de", "de-AT"), ("", "fr", "fr"), ("multi", "de", "de"), ("en-US", "en", "en-US")],
+)
+async def test_the_language_comes_back_as_it_was_asked_for_or_found_out(asked: str, spoken: str, told: str) -> None:
+    models = FakeModels(languages=Languages(("auto", "en", "de", "fr")))
+    host = SessionHost(models, FakeVoice(), Admission(1))
+    settings = to_settings(recognition(language_code=asked), "config", host, interim_results=False)
+    written = ResultWriter(settings, ObservedVoice(ScriptedVoice((1.0, 0.0))), channel=1)
+    result = await written.streaming(dataclasses.replace(final("fünfundzwanzig"), language=spoken))
+    assert list(result.alternatives[0].language_code) == [told]
+
+
+async def test_figures_are_written_in_english_alone() -> None:
+    told = writer(verbatim_transcripts=False)
+    for language, text in (("", "25 "), ("en", "25 "), ("sv", "twenty five ")):
+        result = await told.streaming(dataclasses.replace(final("twenty five"), language=language))
+        assert result.alternatives[0].transcript == text

@@ -22,7 +22,7 @@ from pipelines.turns.state import TurnSettings
 from pipelines.vad.endpointing import EndpointingConfig
 from pipelines.vad.turn_end import EndpointingMode, Patience
 from service.api.http.openai.hints import to_hints
-from service.api.http.openai.names import check_conversation_model, check_language, recognizer_of, voice_of
+from service.api.http.openai.names import check_conversation_model, recognizer_of, voice_of
 from service.api.http.openai.realtime.session_form import TRANSCRIPTION
 
 if TYPE_CHECKING:
@@ -167,8 +167,8 @@ def to_settings(session: Session, host: SessionHost) -> Settings:
     extension = _read(session.get("vivavoce") or {}, _Extension, "session.vivavoce")
     asked = transcription or _Transcription()
     field_name = "session.audio.input.transcription"
-    for language in (asked.language or "", *asked.languages):
-        check_language(language, f"{field_name}.language")
+    variants = recognizer_of(asked.model or "", host.engines, f"{field_name}.model")
+    language = host.language_of((asked.language or "", *asked.languages), variants, f"{field_name}.language")
     if not is_transcription:
         check_conversation_model(str(session.get("model") or ""), "session.model")
     voice = None if is_transcription else _voice(session)
@@ -187,11 +187,12 @@ def to_settings(session: Session, host: SessionHost) -> Settings:
         ),
         knowledge=host.bases_of(extension.agent, extension.knowledge, "session.vivavoce.knowledge"),
         recognition=RecognitionOptions(
-            hints=to_hints(asked.prompt or "", keywords, f"{field_name}.prompt", f"{field_name}.keywords")
+            hints=to_hints(asked.prompt or "", keywords, f"{field_name}.prompt", f"{field_name}.keywords"),
+            language=language,
         ),
         engine_hints=not is_transcription,
         reply_voice=voice,
-        variants=recognizer_of(asked.model or "", host.engines, f"{field_name}.model"),
+        variants=variants,
     )
     if extension.agent and (is_transcription or extension.agent not in host.dialogs.agents):
         there = ", ".join(sorted(host.dialogs.agents))

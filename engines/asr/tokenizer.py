@@ -1,7 +1,6 @@
-"""From Moonshine's token ids to text.
+"""From token ids to text, for vocabularies like SentencePiece's.
 
-The vocabulary is SentencePiece-like: U+2581 stands for a space, and characters outside the vocabulary are spelled
-in bytes (one token for each of the 256).
+U+2581 stands for a space, and characters outside the vocabulary are spelled in bytes.
 """
 
 from __future__ import annotations
@@ -16,19 +15,12 @@ from engines.asr.search.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from pathlib import Path
-
-START_TOKEN = 1
-END_TOKEN = 2
 
 _SPACE = "\N{LOWER ONE EIGHTH BLOCK}"
 _WORD_BEGINS = (_SPACE.encode(), b" ", b"\n")
-# Tokens that steer the model and are never text: <unk>, <s>, </s> and the unused <<ST_0>> to <<ST_767>>.
-_CONTROL = re.compile(rb"<unk>|<s>|</s>|<<ST_\d+>>")
-
-
-class VocabularyError(ValueError):
-    """A vocabulary file that cannot be read."""
+# Tokens that steer a model and are never text: those of SentencePiece, Moonshine's <<ST_0>> to <<ST_767>>, and NeMo's
+# marks of languages and of an utterance's end.
+_CONTROL = re.compile(rb"<unk>|<s>|</s>|<pad>|<<ST_\d+>>|<[a-z]{2,3}-[A-Z]{2}>|<EO[UB]>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,30 +81,3 @@ class Tokenizer:
 
 def _has_letters(text: str) -> bool:
     return bool(spell(text).strip())
-
-
-def load_tokenizer(path: Path) -> Tokenizer:
-    """Read ``tokenizer.bin``: for each token its length and its bytes.
-
-    A length below 128 is one byte; a longer one is two, the low seven bits first (``low + 128``, ``high``).
-
-    Raises:
-        OSError: the file cannot be read.
-        VocabularyError: the file ends in the middle of a token.
-    """
-    data = path.read_bytes()
-    pieces = []
-    position = 0
-    while position < len(data):
-        length = data[position]
-        position += 1
-        if length >= 128:
-            if position == len(data):
-                raise VocabularyError(f"{path} ends in the middle of a token.")
-            length = data[position] * 128 + length - 128
-            position += 1
-        if position + length > len(data):
-            raise VocabularyError(f"{path} ends in the middle of a token.")
-        pieces.append(data[position : position + length])
-        position += length
-    return Tokenizer(pieces)

@@ -1,0 +1,187 @@
+"""The encoder of many streams on onnxruntime, a chunk at a time."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from engines.asr.fastconformer.features import FRAME_SAMPLES, LogMel
+from engines.asr.fastconformer.names import SUBSAMPLED
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import onnxruntime as ort
+    from numpy.typing import NDArray
+
+    from engines.asr.fastconformer.shape import Shape
+
+    Floats = NDArray[np.float32]
+
+_ABSENT = np.float32(-1e9)
+"""Added to the attention to a frame that there is not."""
+
+
+@dataclass(slots=True)
+class Stream:
+    """Encoder state of one utterance.
+
+    Attributes:
+        chunks: chunks that were read.
+        subsampled: last frames before each convolution that subsamples, shapes by ``Shape.subsampled``; None before
+            the first chunk.
+        cached: keys, values and last frames of all layers, layers first, shapes by ``Shape.cached``.
+    """
+
+    chunks: int = 0
+    subsampled: Sequence[Floats] | None = None
+    cached: Sequence[Floats] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """The next chunk of an utterance.
+
+    Attributes:
+        stream: state before it.
+        audio: all samples so far, float32 ``[samples]``.
+        ends: True if the audio is all there will be, and the chunk may be shorter.
+        prompt: language of a network with prompts.
+    """
+
+    stream: Stream
+    audio: Floats
+    ends: bool = False
+    prompt: int = 0
+
+
+class Step(Protocol):
+    """One step of the encoder on a device."""
+
+    def run(self, inputs: Mapping[str, Floats]) -> list[Floats]:
+        """Run the inputs of ``network.EncoderStep``, by name; return its outputs."""
+
+
+class OnnxStep:
+    """The step on onnxruntime."""
+
+    def __init__(self, session: ort.InferenceSession) -> None:
+        self._session = session
+
+    def run(self, inputs: Mapping[str, Floats]) -> list[Floats]:
+        """See :class:`Step`."""
+        found: list[Floats] = self._session.run(None, dict(inputs))
+        return found
+
+
+class Encoder:
+    """Reads chunks of many streams at once, whatever their age."""
+
+    def __init__(self, shape: Shape, step: Step) -> None:
+        self._shape = shape
+        self._step = step
+        self._features = LogMel(shape.mel_bins)
+        self._fresh = [np.zeros(sizes, np.float32) for sizes in shape.subsampled().values()]
+        # The caches of a batch, layers first, one set for each thread: 40 MB are not to be allocated for every step.
+        self._batches = threading.local()
+
+    def frames_of(self, samples: int) -> int:
+        """Return the encoder frames of an utterance of so many samples."""
+        mels = samples // FRAME_SAMPLES
+        return _lengths(mels)[2] if mels else 0
+
+    def read(self, chunks: Sequence[Chunk]) -> tuple[list[Floats], list[Stream]]:
+        """Read one chunk of each of several streams.
+
+        Returns:
+            The encoder frames of each, float32 ``[frames, width]``, and its state afterwards; the state before stays
+            as it was.
+        """
+        described = [self._describe(chunk) for chunk in chunks]
+        inputs = {name: np.stack([own[name] for own in described]) for name in described[0]}
+        inputs |= self._gather([chunk.stream for chunk in chunks])
+        encoded, *after = self._step.run(inputs)
+        subsampled, made = after[: len(self._fresh)], after[len(self._fresh) :]
+        streams = [
+            Stream(
+                chunk.stream.chunks + 1,
+                # Copies: a view would keep the arrays of all rows.
+                [part[row].copy() for part in subsampled],
+                self._followed(chunk.stream.cached, [part[:, row] for part in made]),
+            )
+            for row, chunk in enumerate(chunks)
+        ]
+        counts = [self._count(chunk) for chunk in chunks]
+        return [encoded[row, :count] for row, count in enumerate(counts)], streams
+
+    def _gather(self, streams: Sequence[Stream]) -> dict[str, Floats]:
+        """Return the states of several streams as inputs of a step."""
+        subsampled = [stream.subsampled or self._fresh for stream in streams]
+        inputs = {name: np.stack(parts) for name, parts in zip(SUBSAMPLED, zip(*subsampled, strict=True), strict=True)}
+        for place, (name, batch) in enumerate(self._batch(len(streams)).items()):
+            for row, stream in enumerate(streams):
+                batch[:, row] = 0 if stream.cached is None else stream.cached[place]
+            inputs |= {f"{name}_{layer}": part[: len(streams)] for layer, part in enumerate(batch)}
+        return inputs
+
+    def _batch(self, rows: int) -> dict[str, Floats]:
+        """Return arrays for the caches of a batch, kept by thread."""
+        arrays: dict[str, Floats] = getattr(self._batches, "arrays", {})
+        if not arrays or arrays["conv"].shape[1] < rows:
+            cached = self._shape.cached()
+            arrays = {name: np.empty((self._shape.layers, rows, *sizes), np.float32) for name, sizes in cached.items()}
+            self._batches.arrays = arrays
+        return arrays
+
+    def _followed(self, cached: Sequence[Floats] | None, made: Sequence[Floats]) -> Sequence[Floats]:
+        """Return what the layers keep after a chunk: the last frames of both."""
+        *attended, conv = made
+        left, chunk = self._shape.left_frames, self._shape.chunk_frames
+        kept = []
+        for place, new in enumerate(attended):
+            after = np.empty((*new.shape[:2], left, new.shape[3]), np.float32)
+            after[:, :, left - chunk :] = new
+            after[:, :, : left - chunk] = 0 if cached is None else cached[place][:, :, chunk:]
+            kept.append(after)
+        return [*kept, conv.copy()]
+
+    def _count(self, chunk: Chunk) -> int:
+        """Return the encoder frames that a chunk holds."""
+        frames, done = self._shape.chunk_frames, chunk.stream.chunks * self._shape.chunk_frames
+        return min(frames, max(0, self.frames_of(len(chunk.audio)) - done)) if chunk.ends else frames
+
+    def _describe(self, chunk: Chunk) -> dict[str, Floats]:
+        """Return the inputs of one row beside its state."""
+        shape, index = self._shape, chunk.stream.chunks
+        first, end = shape.mels_until(index), shape.mels_until(index + 1)
+        mels = len(chunk.audio) // FRAME_SAMPLES if chunk.ends else end
+        sound = np.zeros((shape.chunk_mels, shape.mel_bins), np.float32)
+        offset = shape.lead if index == 0 else 0
+        heard = self._features.frames(chunk.audio, first, min(end, mels))
+        sound[offset : offset + len(heard)] = heard
+        one, two, three = _lengths(mels) if chunk.ends else (np.iinfo(np.int64).max,) * 3
+        frames = shape.chunk_frames
+        # Where the frames of this chunk stand in the utterance, after each convolution: those before its beginning and
+        # after its end are none.
+        first_one = index * 4 * frames + np.arange(4 * frames) - 3
+        first_two = index * 2 * frames + np.arange(2 * frames) - 1
+        seen = index * frames - shape.left_frames + np.arange(shape.left_frames + frames)
+        inputs = {
+            "mels": sound,
+            "keep1": ((first_one >= 0) & (first_one < one)).astype(np.float32),
+            "keep2": ((first_two >= 0) & (first_two < two)).astype(np.float32),
+            "bias": np.where((seen >= 0) & (seen < three), np.float32(0), _ABSENT),
+        }
+        if shape.prompts:
+            inputs["prompt"] = np.eye(1, shape.prompts, chunk.prompt, dtype=np.float32)[0]
+        return inputs
+
+
+def _lengths(mels: int) -> tuple[int, int, int]:
+    """Return the frames after each of the three convolutions."""
+    one = mels // 2 + 1
+    two = one // 2 + 1
+    return one, two, two // 2 + 1

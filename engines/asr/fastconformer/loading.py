@@ -1,0 +1,93 @@
+"""Loading of an imported FastConformer."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any, cast
+
+from engines.asr.fastconformer.encoder import Encoder, OnnxStep
+from engines.asr.fastconformer.names import CTC_HEAD, ENCODER, JOINT, PIECES, PREDICTOR
+from engines.asr.fastconformer.recognizer import FastConformerRecognizer
+from engines.asr.fastconformer.shape import Shape
+from engines.asr.fastconformer.transducer import Transducer
+from engines.asr.session import load_session
+from engines.asr.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    import numpy as np
+    import onnxruntime as ort
+    from numpy.typing import NDArray
+
+    from engines.asr.fastconformer.recognizer import Decoder
+
+    Floats = NDArray[np.float32]
+
+_BYTE = re.compile(r"<0x([0-9A-F]{2})>")
+
+
+def load(
+    folder: Path, args: Mapping[str, str], parameters: Mapping[str, str], card: Mapping[str, Any]
+) -> FastConformerRecognizer:
+    """Load the recognizer; see :func:`engines.asr.recognizers.load_recognizer`."""
+    del args
+    return load_recognizer(folder, card, threads=int(parameters["threads"]))
+
+
+def load_recognizer(folder: Path, card: Mapping[str, Any], threads: int) -> FastConformerRecognizer:
+    """Load the recognizer of a folder with so many threads a step.
+
+    Raises:
+        FileNotFoundError: a file is missing.
+        ValueError: the card does not suit the files.
+    """
+    shape = Shape.of(card)
+    decoder = card.get("decoder")
+    needed = [
+        ENCODER,
+        PIECES,
+        *((CTC_HEAD,) if shape.has_ctc else ()),
+        *((PREDICTOR, JOINT) if shape.predictor_layers else ()),
+    ]
+    if missing := [name for name in needed if not (folder / name).is_file()]:
+        raise FileNotFoundError(f"{folder / missing[0]} is missing: import the engine again")
+    if decoder not in {"rnnt", "ctc"} or not (shape.predictor_layers if decoder == "rnnt" else shape.has_ctc):
+        raise ValueError(f"the card of the recognizer names the decoder {decoder!r}, which it lacks: import it again")
+    tokenizer = Tokenizer(read_pieces(folder / PIECES))
+    if len(tokenizer) != shape.pieces:
+        raise ValueError(f"{folder / PIECES} spells {len(tokenizer)} tokens of {shape.pieces}: import the engine again")
+    transducer = None
+    if shape.predictor_layers:
+        transducer = Transducer(shape, load_session(folder / PREDICTOR, threads), load_session(folder / JOINT, threads))
+    return FastConformerRecognizer(
+        shape,
+        Encoder(shape, OnnxStep(load_session(folder / ENCODER, threads, arena=True))),
+        tokenizer,
+        transducer=transducer,
+        ctc_head=_ctc_head(load_session(folder / CTC_HEAD, threads)) if shape.has_ctc else None,
+        decoder=cast("Decoder", decoder),
+        prompts={"": 0} | card.get("prompts", {}),
+    )
+
+
+def read_pieces(path: Path) -> list[bytes]:
+    """Return what each token of a file spells, in bytes.
+
+    Raises:
+        ValueError: it is no list of texts.
+    """
+    pieces = json.loads(path.read_text(encoding="utf-8"))
+    if not isinstance(pieces, list) or not all(isinstance(piece, str) for piece in pieces):
+        raise ValueError(f"{path} is no list of pieces: import the engine again")
+    return [bytes.fromhex(match[1]) if (match := _BYTE.fullmatch(piece)) else piece.encode() for piece in pieces]
+
+
+def _ctc_head(session: ort.InferenceSession) -> Callable[[Floats], Floats]:
+    def run(encoded: Floats) -> Floats:
+        (found,) = session.run(None, {"encoded": encoded})
+        return cast("Floats", found)
+
+    return run

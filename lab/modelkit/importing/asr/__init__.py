@@ -1,0 +1,1 @@
+"""Streaming recognizers that were trained elsewhere: readers and the export."""
