@@ -13,6 +13,8 @@ export ORT_DISABLE_TELEMETRY := 1
 # How often a test that fails is run once more: a machine that others use too may be late.
 RERUNS ?= 0
 PYTEST := $(BIN)/python -m pytest --strict-skips -raR --reruns $(RERUNS)
+# One more worker than there are cores: tests of speech wait for it. Beyond four cores they gain little.
+WORKERS := $(shell echo $$(($$(nproc) < 4 ? $$(nproc) + 1 : 5)))
 READY := $(VENV)/.ready
 READY_TO_TRAIN := $(VENV)/.ready-to-train
 CONSTRAINTS := constraints.txt
@@ -64,9 +66,8 @@ demo: setup ## the main job, from nothing, on recordings that come with the proj
 
 .PHONY: test
 test: setup ## run the product's suite, from nothing
-	$(PYTEST) tests/unit --numprocesses logical --maxprocesses 4 --dist worksteal
-	$(PYTEST) tests/integration $(addprefix --ignore=,$(SYSTEM_TESTS)) -m "not alone" \
-		--numprocesses 2 --dist loadfile --max-services 44 --max-tritons 20
+	$(PYTEST) tests/integration tests/unit $(addprefix --ignore=,$(filter tests/integration/%,$(SYSTEM_TESTS))) -m "not alone" \
+		--numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder --max-services 34 --max-tritons 18
 	$(PYTEST) tests/integration -m alone --max-services 6 --max-tritons 3
 
 # The first ones run in `make test-system` alone; the others skip themselves in `make test` without the system's packages.
@@ -83,12 +84,12 @@ quick: setup ## lint what changed since CHANGED_SINCE (default: the last commit)
 
 .PHONY: test-lab
 test-lab: setup-train ## the laboratory's suite: training, importing, judging, measuring (PyTorch)
-	$(PYTEST) lab/tests/unit --numprocesses logical --maxprocesses 4 --dist worksteal
-	$(PYTEST) lab/tests/integration --numprocesses 2 --dist loadfile
+	$(PYTEST) lab/tests/integration lab/tests/unit --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 .PHONY: test-robustness
 test-robustness: setup ## what hangs, is killed or attacks, against the service
 	$(PYTEST) tests/robustness
+	EXAMPLES=5 $(PYTEST) tests/unit/pipelines -m hypothesis --numprocesses $(WORKERS) --dist loadfile
 
 .PHONY: test-all
 test-all: test check docs test-lab test-robustness test-packages test-system ## all that .ci/run runs, but other people's clients
@@ -102,7 +103,7 @@ faults: setup ## rounds of every fault while callers talk (about 5 minutes a rou
 
 .PHONY: test-packages
 test-packages: setup ## both distributions, installed into environments of their own
-	$(PYTEST) tests/packages
+	$(PYTEST) tests/packages --numprocesses 2 --dist loadfile
 
 .PHONY: test-integrations
 test-integrations: setup ## other people's clients, each in an environment of its own, against the service

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import importlib.util
 import signal
 
 import hypothesis
 
 pytest_plugins = ["tests.skips", "tests.starts"]
+if importlib.util.find_spec("xdist"):
+    pytest_plugins.append("tests.scheduling")
 
 # How long an example may take is for benchmarks to tell: on a busy machine any of them may take long.
 hypothesis.settings.register_profile("suite", deadline=None)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 
-_BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_BLOCK = re.compile(r"(?:^<!-- environment: (\w+) -->\n)?^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _HEADING = re.compile(r"^##+ +(.+)$", re.MULTILINE)
 _FILE = re.compile(r"# (\S+/\S+)\n")
 
@@ -22,10 +22,12 @@ class Block:
     Attributes:
         language: behind the fence.
         text: what stands between the fences.
+        environment: what a comment before it says; "" without one.
     """
 
     language: str
     text: str
+    environment: str = ""
 
     @property
     def path(self) -> str | None:
@@ -41,7 +43,7 @@ def page(name: str) -> str:
 
 def blocks(text: str, language: str = "") -> list[Block]:
     """List the blocks of code of a page, or those in one language."""
-    found = [Block(*match) for match in _BLOCK.findall(text)]
+    found = [Block(language, text, environment) for environment, language, text in _BLOCK.findall(text)]
     return [block for block in found if not language or block.language == language]
 
 

@@ -40,7 +40,7 @@ class ConverseOptions(AskOptions, total=False):
     audio: AudioFormat | None
     """Format of the audio; 16-bit PCM at 16 kHz by default. None when only typed turns are sent."""
     interim_results: bool
-    """Whether transcripts that may still change are wanted."""
+    """True to get transcripts that may still change."""
     endpointing: Endpointing | None
     """Rules for the beginning and the end of an utterance; None leaves them to the server."""
     language: str
@@ -56,7 +56,7 @@ class ConverseOptions(AskOptions, total=False):
     What was said and not answered yet is sent again, up to 30 s of audio (8 MiB), and what is said meanwhile is kept.
     Only for audio that can be cut anywhere, and for typed turns."""
     ignore_engine_hints: bool
-    """Whether recognition does without the phrase hints that the engine for intents brings."""
+    """True to recognize without the phrase hints that the engine for intents brings."""
     reply_audio: ReplyVoice | None
     """Voice and format of spoken replies, which come as `ReplyAudio`; None: replies are not spoken."""
     interruption: Interruption | None

@@ -70,13 +70,13 @@ class Answer:
     score: float
     """Probability that the passage is the answer, 0 to 1."""
     start: int
-    """Where the passage begins in the document, or in the passage of `source`."""
+    """Code point of the document, or of the passage of `source`, at which the answer begins."""
     end: int
-    """Where the passage ends there."""
+    """Code point behind its last one."""
     document_id: str
     """`Document.id` of the document that holds it; of a knowledge base, the path of its file."""
     source: AnswerSource | None = None
-    """Where it stands in a knowledge base; None: it stands in a document of the caller."""
+    """Place in a knowledge base; None: the answer stands in a document of the caller."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,23 +129,23 @@ class Reply:
     turn: int
     """Number of the turn within its conversation, from 1."""
     transcript: str
-    """What was said, or the text of a typed turn."""
+    """Text of the utterance, or of the typed turn."""
     intent: Intent | None
-    """What the speaker wants; None when the stage failed or is not ready, or words are missing."""
+    """Wish of the speaker; None when the stage failed or is not ready, or words are missing."""
     slots: tuple[Slot, ...]
     """The details of the intent, in the order in which they were said."""
     answer: Answer | None
     """The answer, when the documents hold one and it is ready."""
     status: ReplyStatus
-    """Whether the reply is whole."""
+    """Completeness of the reply."""
     overran: tuple[Stage, ...]
     """The stages that did not finish inside the budget, as far as `Stage` lists them.
 
-    What they find is missing where the status is PARTIAL; a reply that came late and whole names them as well."""
+    Their results are missing where the status is PARTIAL; a reply that came late and whole names them as well."""
     latency: Latency
-    """Where the time went, as the server measured it."""
+    """Times of the stages, as the server measured them."""
     speculated: bool
-    """Whether the reply was worked out during the trailing silence."""
+    """True if the reply was worked out during the trailing silence."""
     client_latency_seconds: float | None = None
     """From the moment in which this side sent what completes the utterance to the arrival of the reply. None when that
     moment is not known: see `ReplyClock`."""
@@ -154,22 +154,22 @@ class Reply:
     request_id: str = ""
     """Name of the `TypedTurn` that is answered, or of the `EndOfUtterance` that ended the utterance; "" if none did."""
     readings: tuple[Reading, ...] = ()
-    """What each part of the utterance asks for, in the order of the text; `intent` and `slots` are of the whole."""
+    """Meaning of each part of the utterance, in the order of the text; `intent` and `slots` are of the whole."""
     values: tuple[Value, ...] = ()
     """The dates, times, durations, amounts and numbers of the utterance, in the order of the text."""
     speech_text: str = ""
-    """What is spoken of the reply, if `reply_audio` asked for speech, or what an agent says; "" where nothing is."""
+    """Text that is spoken if `reply_audio` asked for speech, or that an agent says; "" without one."""
     dialog: Dialog | None = None
-    """What the turn did to the dialog; None without an agent, and while it is not understood."""
+    """Effect of the turn on the dialog; None without an agent, and while it is not understood."""
     turn_latency_seconds: float | None = None
     """From the moment in which this side sent the last sound of speech, or the typed turn, to the arrival of the reply:
     what a person waits. None where that moment is not known. Where speech ends is the server's finding."""
     completes: bool = False
-    """Whether it is the whole reply, in place of the PARTIAL one of its turn that came before."""
+    """True for the whole reply in place of the PARTIAL one of its turn that came before."""
     results: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, hash=False)
-    """What the server's own stages found, by the name of the stage, as plain dicts; empty without such stages."""
+    """Results of the server's own stages, by the name of the stage, as plain dicts; empty without such stages."""
     speaker: Speaker | None = None
-    """Who speaks most of the utterance, if `diarization` was asked for; None where that is not known."""
+    """Speaker of most of the utterance, if `diarization` was asked for; None where that is not known."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the reply as a line of the command's `--json`; times in milliseconds."""

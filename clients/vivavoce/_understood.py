@@ -69,7 +69,7 @@ class Value:
     """Meaning of some words: a date, a time, an amount."""
 
     kind: ValueKind
-    """What it is a value of."""
+    """Kind of the value."""
     value: str
     """ISO 8601 for dates and times, such as `2026-11-27T07:30:00+01:00` or `PT2H30M`; else a decimal number."""
     unit: str
@@ -79,9 +79,9 @@ class Value:
     text: str
     """The words as they stand in the transcript."""
     start: int
-    """Where `text` begins in the transcript."""
+    """Code point of the transcript at which `text` begins."""
     end: int
-    """Where `text` ends in the transcript."""
+    """Code point of the transcript behind the last one of `text`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +93,9 @@ class Intent:
     confidence: float
     """Calibrated probability of the most likely intent, 0 to 1."""
     kind: UtteranceKind = UtteranceKind.UNSPECIFIED
-    """Whether a command, a question or a statement was said; `name` is `none` where no intent goes with that."""
+    """Command, question or statement; `name` is `none` where no intent goes with that."""
     negated: bool = False
-    """Whether what was said is denied, as in "don't turn on the lights"."""
+    """True for a denial, as in "don't turn on the lights"."""
     candidates: tuple[IntentCandidate, ...] = ()
     """The most likely intents, the best first, as many as `max_intents` asked for."""
 
@@ -113,9 +113,9 @@ class Slot:
     text: str
     """The value as it stands in the transcript."""
     start: int
-    """Where `text` begins in the transcript."""
+    """Code point of the transcript at which `text` begins."""
     end: int
-    """Where `text` ends in the transcript."""
+    """Code point of the transcript behind the last one of `text`."""
     resolved: Value | None = None
     """The date, time or amount that the slot means; None where it means none."""
 
@@ -125,13 +125,13 @@ class Reading:
     """Reading: the meaning of one part of an utterance."""
 
     intent: Intent
-    """What the speaker wants."""
+    """Wish of the speaker."""
     slots: tuple[Slot, ...]
     """The details of the intent, in the order in which they were said."""
     start: int
-    """Where the part begins in the transcript."""
+    """Code point of the transcript at which the part begins."""
     end: int
-    """Where the part ends in the transcript."""
+    """Code point of the transcript behind its last one."""
 
 
 def understood(intent: Intent | None, readings: Iterable[Reading], values: Iterable[Value]) -> dict[str, Any]:

@@ -133,11 +133,6 @@ class IntentDecoder:
         self._kinds, self._intent_kinds = kinds, intent_kinds
         self._slot_names = labels.slot_names
 
-    @property
-    def tells_kinds(self) -> bool:
-        """True if it tells commands, questions and statements apart."""
-        return self._kinds is not None
-
     def decode(
         self,
         texts: Sequence[str],

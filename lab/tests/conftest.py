@@ -11,4 +11,4 @@ if not cuda_devices():
     # Kernels of the Triton language run in its interpreter, for which it is asked before PyTorch imports it.
     os.environ["TRITON_INTERPRET"] = "1"
 
-pytest_plugins = ["tests.skips"]
+pytest_plugins = ["tests.skips", "tests.scheduling"]

@@ -31,11 +31,6 @@ class Precedence:
         self._until: dict[Hashable, float] = {}
         self._nobody_tells = asyncio.Event()
 
-    @property
-    def tellers(self) -> int:
-        """Number of callers with a pending reply."""
-        return len(self._until)
-
     def begin(self, teller: Hashable) -> None:
         """Say that ``teller`` has a reply to tell."""
         self._until[teller] = asyncio.get_running_loop().time() + MAX_SECONDS

@@ -47,11 +47,6 @@ class BulkGate:
         self._changed = asyncio.Event()
 
     @property
-    def replies_due(self) -> int:
-        """Number of conversations waiting for a model to reply."""
-        return len(self._waited_for)
-
-    @property
     def speakers(self) -> int:
         """Number of conversations with speech that wants a reply."""
         return len(self._speaking)

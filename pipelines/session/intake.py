@@ -50,11 +50,6 @@ class Intake:
         """Number of the sample that comes next, 16 kHz."""
         return self._timeline.end + len(self._unfiltered)
 
-    @property
-    def kept_samples(self) -> int:
-        """Samples that are still held."""
-        return len(self._timeline) + len(self._unfiltered)
-
     def add(self, samples: npt.NDArray[np.float32]) -> None:
         """Take audio in, float32 ``[samples]`` at 16 kHz."""
         heard = np.concatenate((self._unfiltered, samples)) if len(self._unfiltered) else samples

@@ -22,10 +22,8 @@ if TYPE_CHECKING:
 KINDS = ("cardinal", "date", "decimal", "measure", "money", "ordinal", "telephone", "time", "whitelist")
 """What the grammars write otherwise than it is spoken, beside addresses."""
 
-ADDRESSES = "electronic"
-"""Addresses of mails and pages: any words may be part of one, if there is a "dot" among them."""
-
 DOT = "dot"
+"""Word of every address of a mail or a page, of which any other words may be part."""
 _MIDDLES = frozenset({"at", DOT})
 
 _CONNECTIVES = (

@@ -1,12 +1,14 @@
-"""One service with everything on and a Triton of its own, and a faster one that shares it, for all integration tests.
+"""A service with everything on, and a Triton that tests and other services share.
 
-Start another one only for what needs a setting of its own, with ``--triton`` wherever Triton itself needs none.
+Start another service only for what needs a setting of its own, with ``--triton`` wherever Triton itself needs none.
+All tests of either run in one worker of xdist: see ``tests.scheduling``.
 """
 
 from __future__ import annotations
 
 import contextlib
 import re
+import sys
 import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +18,7 @@ import psutil
 import pytest
 
 import demo
-from service.processes.child_process import SERVE, http_url_of, listening
+from service.processes.child_process import SERVE, http_url_of, listening, start, stop, wait_for_address
 from tests.fast_service import SPEED
 from tests.integration.engine_folders import intents
 from tests.integration.home import Home, keeping_house
@@ -30,6 +32,28 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 AGENTS = Path(demo.__file__).parent / "agents"
+WITHOUT_NAMESPACES = str(Path(__file__).parents[1] / "without_namespaces.py")
+SETTINGS = """
+[asr]
+strategy = "direct"
+max_batch_size = 64
+workers = 3
+threads = 2
+partial_interval_seconds = 0.8
+
+[intent_slot_bert]
+dynamic_batching = false
+max_batch_size = 1
+
+[qa_bert]
+instances = 2
+threads = 1
+preferred_batch_sizes = [4]
+queue_delay_microseconds = 100
+
+[punctuation]
+max_batch_size = 24
+"""
 
 
 @dataclass(frozen=True)
@@ -152,13 +176,29 @@ def full_service(
 
 @pytest.fixture(scope="session")
 def fast_service(
-    serve_options: list[str], home_assistant: Home, triton_address: str, tmp_path_factory: pytest.TempPathFactory
+    serve_options: list[str], home_assistant: Home, triton: Triton, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Service]:
     """A service whose clock runs :data:`tests.fast_service.SPEED` times as fast, for tests that listen."""
     log = tmp_path_factory.mktemp("fast") / "log"
-    serve = ["-m", "tests.fast_service", str(SPEED), "serve", "--port", "0", "--triton", triton_address]
+    serve = ["-m", "tests.fast_service", str(SPEED), "serve", "--port", "0", "--triton", triton.address]
     with serving([*serve, *serve_options], home_assistant, log) as service:
         yield service
+
+
+@pytest.fixture(scope="session")
+def bare_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service with other settings of its models, to which Linux gives no namespaces."""
+    folder = tmp_path_factory.mktemp("bare")
+    (folder / "settings.toml").write_text(SETTINGS)
+    serve = [*SERVE, "--max-conversations", "8", "--settings", str(folder / "settings.toml")]
+    with (folder / "log").open("wb") as file:
+        process = start([sys.executable, WITHOUT_NAMESPACES, sys.executable, *serve], file)
+    try:
+        address = wait_for_address(process)
+        assert address is not None, (folder / "log").read_text()
+        yield Service(address, "", process, folder / "log")
+    finally:
+        stop(process)
 
 
 @pytest.fixture(scope="session")
@@ -168,9 +208,10 @@ def triton(full_service: Service) -> Triton:
 
 
 @pytest.fixture(scope="session")
-def triton_address(triton: Triton) -> str:
-    """Address of Triton's gRPC endpoint."""
-    return triton.address
+def triton_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Address of a Triton without a service."""
+    with listening(["-m", "service.triton"], tmp_path_factory.mktemp("triton") / "log") as (_, address):
+        yield address
 
 
 @pytest.fixture(scope="session")

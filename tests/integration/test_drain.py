@@ -36,7 +36,9 @@ async def test_an_utterance_is_answered_while_nobody_else_is_let_in(tmp_path: Pa
         async with asyncio.timeout(60), vivavoce.connect(address) as client, vivavoce.connect(address) as other:
             silent = vivavoce.Endpointing(disabled=True)
             with pytest.raises(vivavoce.ServerUnavailable, match="shuts down"):
-                async for event in client.converse(speech(), audio=recording.format, endpointing=silent):
+                async for event in client.converse(
+                    speech(), audio=recording.format, endpointing=silent, reply_budget_seconds=30
+                ):
                     events.append(event)
                     if isinstance(event, vivavoce.SpeechBegan):
                         assert await asyncio.to_thread(serves, address)
@@ -64,14 +66,25 @@ async def test_a_second_signal_ends_an_utterance_that_does_not_end(tmp_path: Pat
             yield chunk
         await asyncio.sleep(60)
 
+    async def nothing():
+        await asyncio.sleep(60)
+        yield vivavoce.EndOfUtterance()
+
     with listening(serve, tmp_path / "log") as (process, address):
         async with asyncio.timeout(30), vivavoce.connect(address) as client:
+            silent_one = aiter(client.converse(nothing(), audio=None))
+            assert isinstance(await anext(silent_one), vivavoce.Started)
             silent = vivavoce.Endpointing(disabled=True)
             with pytest.raises(vivavoce.ServerUnavailable, match="shuts down"):
-                async for event in client.converse(speech(), audio=recording.format, endpointing=silent):
+                async for event in client.converse(
+                    speech(), audio=recording.format, endpointing=silent, reply_budget_seconds=30
+                ):
                     if isinstance(event, vivavoce.SpeechBegan):
-                        process.send_signal(signal.SIGTERM)
+                        process.send_signal(signal.SIGINT)
                     if isinstance(event, vivavoce.GoingAway):
+                        assert isinstance(await anext(silent_one), vivavoce.GoingAway)
+                        with pytest.raises(vivavoce.ServerUnavailable):
+                            await anext(silent_one)
                         await asyncio.sleep(1.2)
                         assert process.poll() is None
                         process.send_signal(signal.SIGTERM)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from tests.integration.conftest import Service
+    from tests.integration.conftest import Service, Triton
 
 RECORDINGS = FOLDER / "recordings"
 QUESTION = next(one for one in utterances() if one.path.stem == "museum_boat")
@@ -86,13 +86,13 @@ def test_curl_transcribes(http_url: str):
     assert (number, " --> " in times, words(text)) == ("1", True, LIGHTS)
 
 
-async def test_a_realtime_conversation_answers_aloud_as_grpc_does(fast_client: openai.AsyncOpenAI, server_address: str):
+async def test_a_realtime_conversation_answers_aloud_as_grpc_does(fast_client: openai.AsyncOpenAI, fast_address: str):
     async with fast_client.realtime.connect(model="gpt-realtime") as connection:
         await connection.session.update(session=SESSION)
         events = await exchange(connection, pcm_of(QUESTION.path), is_done, times=SPEED)
     by_type = {event.type: event for event in events}
     item = events[-1].response.output[0]
-    async with vivavoce.connect(server_address) as grpc_client:
+    async with vivavoce.connect(fast_address) as grpc_client:
         recording = vivavoce.read_audio(QUESTION.path)
         told = grpc_client.converse(recording.chunks(), audio=recording.format, documents=QUESTION.documents())
         (reply,) = [event async for event in told if isinstance(event, vivavoce.Reply)]
@@ -173,8 +173,8 @@ async def test_ten_minutes_take_no_more_memory_than_one(full_service: Service):
     assert most - before < 25 << 20
 
 
-async def test_a_shutdown_lets_the_turn_end_and_tells_why(triton_address: str, tmp_path: Path):
-    arguments = ["-m", "vivavoce", "serve", "--port", "0", "--http-port", "0", "--triton", triton_address]
+async def test_a_shutdown_lets_the_turn_end_and_tells_why(triton: Triton, tmp_path: Path):
+    arguments = ["-m", "vivavoce", "serve", "--port", "0", "--http-port", "0", "--triton", triton.address]
     with listening([*arguments, "--max-conversations", "4"], tmp_path / "log.txt") as (process, _):
         url = http_url_of(process)
         async with (

@@ -58,5 +58,7 @@ def test_a_service_in_use_and_idle_sends_nothing_and_leaves_no_trace(tmp_path: P
     folder.mkdir()
     script = ["-m", "tests.integration.one_conversation", str(tmp_path / "log"), str(IDLE_SECONDS)]
     assert watched(tmp_path / "report", *script, HOME=str(home), TMPDIR=str(folder), ORT_DISABLE_TELEMETRY="0") == {}
+    said = (tmp_path / "log").read_text()
+    assert "WARNING" not in said, said
     assert list(home.rglob("*")) == []
     assert list(folder.iterdir()) == []

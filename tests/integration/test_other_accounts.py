@@ -8,53 +8,34 @@ import os
 import re
 import socket
 import stat
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
 import pytest
 
-from service.processes.child_process import SERVE, start, stop, wait_for_address
 from tests.integration.triton_processes import family, run_folder, tritonserver
 from tests.without_namespaces import namespaces_are_allowed
 
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from tests.integration.conftest import Service
 
 NOBODY = 65_534
 EXPOSED = "other accounts on this machine may look into Triton's shared memory"
-WITHOUT_NAMESPACES = str(Path(__file__).parents[1] / "without_namespaces.py")
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can take on another account")
 
 
-@pytest.fixture(scope="module")
-def without_namespaces(tmp_path_factory: pytest.TempPathFactory) -> Iterator[subprocess.Popen]:
-    """A service with a Triton of its own, to which Linux gives no namespaces."""
-    arguments = [sys.executable, WITHOUT_NAMESPACES, sys.executable, *SERVE, "--max-conversations", "8"]
-    log = tmp_path_factory.mktemp("log") / "log"
-    with log.open("wb") as file:
-        process = start(arguments, file)
-    try:
-        assert wait_for_address(process), log.read_text()
-        assert EXPOSED in log.read_text()
-        yield process
-    finally:
-        stop(process)
-
-
-@pytest.fixture(params=["private memory", "without namespaces"])
-def service(request: pytest.FixtureRequest) -> subprocess.Popen:
+@pytest.fixture(params=["full_service", "bare_service"], ids=["private memory", "without namespaces"])
+def service(request: pytest.FixtureRequest, full_service: Service) -> subprocess.Popen:
     """The service that all tests share, and one where Linux gives no namespaces either."""
-    if request.param == "without namespaces":
-        return request.getfixturevalue("without_namespaces")
-    shared: Service = request.getfixturevalue("full_service")
-    assert (EXPOSED in shared.log.read_text()) == (not namespaces_are_allowed())
-    return shared.process
+    found: Service = request.getfixturevalue(request.param)
+    is_exposed = found is not full_service or not namespaces_are_allowed()
+    assert (EXPOSED in found.log.read_text()) == is_exposed
+    return found.process
 
 
 def _answer(question: Callable[..., object], arguments: tuple[object, ...], answers: multiprocessing.Queue) -> None:

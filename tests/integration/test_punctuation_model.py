@@ -3,12 +3,10 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-import grpc
 import pytest
 import tritonclient.grpc as triton
 from tritonclient.utils import InferenceServerException
 
-from service.api.riva.proto import riva_nlp_pb2, riva_nlp_pb2_grpc
 from tests.integration.bert_models import strings
 
 if TYPE_CHECKING:
@@ -66,11 +64,3 @@ def test_a_text_that_is_not_utf8_fails_alone(client):
         with pytest.raises(InferenceServerException, match="TEXT is not UTF-8"):
             punctuate(client, b"\xff\xfe")
     assert served.result() == ["What time is it?"]
-
-
-def test_the_service_punctuates_as_riva_does(server_address: str):
-    with grpc.insecure_channel(server_address) as channel:
-        stub = riva_nlp_pb2_grpc.RivaLanguageUnderstandingStub(channel)
-        request = riva_nlp_pb2.TextTransformRequest(text=[*SENTENCES, "...", "It's 9:30."] * 12)
-        response = stub.PunctuateText(request, timeout=30)
-    assert list(response.text) == [*SENTENCES.values(), "...", "It's 9:30."] * 12

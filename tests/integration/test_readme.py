@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+from tests.pages import ROOT, blocks, page
+
+README = page("README.md")
 
 
 def test_the_program_prints_what_the_readme_says(server_address: str):
-    (program,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    (block,) = blocks(README, "python")
     (printed,) = re.findall(r"It prints\n\n    (.*)\n", README, re.MULTILINE)
-    assert program.count("localhost:50051") == 1
-    program = program.replace("localhost:50051", server_address)
+    assert block.text.count("localhost:50051") == 1
+    program = block.text.replace("localhost:50051", server_address)
     run = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=60)
     assert (run.returncode, run.stderr) == (0, "")
     assert run.stdout == f"{printed}\n"

@@ -13,7 +13,15 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 import vivavoce
 from demo.manifest import utterances
-from service.api.riva.proto import riva_asr_pb2, riva_asr_pb2_grpc, riva_audio_pb2, riva_nlp_pb2, riva_tts_pb2
+from service.api.riva.proto import (
+    riva_asr_pb2,
+    riva_asr_pb2_grpc,
+    riva_audio_pb2,
+    riva_nlp_pb2,
+    riva_nlp_pb2_grpc,
+    riva_tts_pb2,
+)
+from tests.integration.test_punctuation_model import SENTENCES
 
 if TYPE_CHECKING:
     from tests.integration.conftest import Triton
@@ -95,3 +103,11 @@ async def test_the_health_of_each_service_is_told(server_address: str):
             name = service.full_name
             answer = await health.Check(health_pb2.HealthCheckRequest(service=name))
             assert answer.status == health_pb2.HealthCheckResponse.SERVING
+
+
+def test_the_service_punctuates_as_riva_does(server_address: str):
+    with grpc.insecure_channel(server_address) as channel:
+        stub = riva_nlp_pb2_grpc.RivaLanguageUnderstandingStub(channel)
+        request = riva_nlp_pb2.TextTransformRequest(text=[*SENTENCES, "...", "It's 9:30."] * 12)
+        response = stub.PunctuateText(request, timeout=30)
+    assert list(response.text) == [*SENTENCES.values(), "...", "It's 9:30."] * 12

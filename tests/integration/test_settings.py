@@ -10,32 +10,9 @@ import grpc
 import vivavoce
 from demo.manifest import utterances
 from service.api.riva.proto import riva_nlp_pb2, riva_nlp_pb2_grpc
-from service.processes.child_process import listening
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-SETTINGS = """
-[asr]
-strategy = "direct"
-max_batch_size = 64
-workers = 3
-threads = 2
-partial_interval_seconds = 0.8
-
-[intent_slot_bert]
-dynamic_batching = false
-max_batch_size = 1
-
-[qa_bert]
-instances = 2
-threads = 1
-preferred_batch_sizes = [4]
-queue_delay_microseconds = 100
-
-[punctuation]
-max_batch_size = 24
-"""
+    from tests.integration.conftest import Service
 
 
 async def reply_of(address: str) -> vivavoce.Reply:
@@ -59,16 +36,12 @@ async def punctuated(address: str) -> list[str]:
         return list((await understanding.PunctuateText(riva_nlp_pb2.TextTransformRequest(text=texts))).text)
 
 
-async def test_other_settings_change_no_reply(tmp_path: Path, server_address: str):
+async def test_other_settings_change_no_reply(server_address: str, bare_service: Service):
     wanted, sentences = await reply_of(server_address), await punctuated(server_address)
-    (tmp_path / "settings.toml").write_text(SETTINGS)
-    # How many a busy machine answers in time is not asked here.
-    serve = ["-m", "vivavoce", "serve", "--port", "0", "--max-conversations", "8"]
-    serve += ["--settings", str(tmp_path / "settings.toml")]
-    with listening(serve, tmp_path / "log.txt") as (_, address):
-        # Side by side, then one alone: with the strategy direct there are places of which nobody speaks.
-        replies = [*await asyncio.gather(*(reply_of(address) for _ in range(3))), await reply_of(address)]
-        assert await punctuated(address) == sentences
+    address = bare_service.address
+    # Side by side, then one alone: with the strategy direct there are places of which nobody speaks.
+    replies = [*await asyncio.gather(*(reply_of(address) for _ in range(3))), await reply_of(address)]
+    assert await punctuated(address) == sentences
     assert wanted.answer is not None
     for got in replies:
         assert (got.transcript, got.intent, got.answer.text) == (wanted.transcript, wanted.intent, wanted.answer.text)

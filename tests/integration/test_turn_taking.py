@@ -135,3 +135,25 @@ async def test_an_update_that_cannot_be_served_ends_the_conversation_and_names_i
             async for _ in client.converse(said, audio=None):
                 pass
     assert refused.value.field == "update.endpointing.longest_silence"
+
+
+async def test_endpointing_finds_the_end_by_itself_and_the_reply_was_worked_out_before(server_address: str):
+    question = next(utterance for utterance in utterances() if utterance.kind == "question")
+    recording = vivavoce.read_audio(question.path)
+    speech = vivavoce.pace(recording.chunks(), recording.sample_rate_hz)
+    async with vivavoce.connect(server_address) as client:
+        events = [
+            event
+            async for event in client.converse(
+                speech, audio=recording.format, documents=question.documents(), interim_results=True
+            )
+        ]
+    kinds = [type(event) for event in events]
+    assert kinds[:2] == [vivavoce.Started, vivavoce.SpeechBegan]
+    (ended,) = of(vivavoce.SpeechEnded, events)
+    assert ended.reason is vivavoce.EndReason.SILENCE
+    partials = [event for event in of(vivavoce.Transcript, events) if not event.is_final]
+    assert len(partials) >= 2
+    (reply,) = of(vivavoce.Reply, events)
+    assert reply.turn == 1
+    assert {stage.stage.name for stage in reply.latency.stages} == {"ASR", "NLU", "QA"}

@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
-PROGRAM, PARTIALS, MICROPHONE, TEST = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+from tests.pages import ROOT, blocks, page
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PAGE = page("docs/tutorial.md")
+PROGRAM, PARTIALS, MICROPHONE, TEST = (block.text for block in blocks(PAGE, "python"))
 (PRINTED,) = re.findall(r"It prints\n\n((?:    .*\n)+)", PAGE)
 COMMAND = next(line for line in PAGE.splitlines() if line.startswith("    .venv/bin/python desk.py"))
 LOOP = re.compile(r"            async for event in client\.converse\(.*", re.DOTALL)

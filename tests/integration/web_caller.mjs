@@ -13,6 +13,8 @@ const conversation = client.converse({
   interimResults: true,
   documents: [{ id: "leaflet", text: readFileSync(document, "utf8") }],
   replyAudio: {},
+  // Longer than a busy machine takes: what is late would come in two replies.
+  replyBudget: 30,
 });
 const speaking = (async () => {
   for (let at = 0; at < speech.length; at += 320) {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,23 +11,18 @@ import pytest
 from service.processes.child_process import listening
 from tests.integrations.environments import python_for, run_alone
 from tests.integrations.recordings import LIGHTS, words
+from tests.pages import blocks, page
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 HERE = Path(__file__).parent
-DOCUMENT = HERE.parents[1] / "docs" / "integrations.md"
-PROGRAMS = dict(re.findall(r"<!-- environment: (\w+) -->\n```python\n(.*?)```", DOCUMENT.read_text("utf-8"), re.DOTALL))
-
-
+DOCUMENT = page("docs/integrations.md")
+PROGRAMS = {block.environment: block.text for block in blocks(DOCUMENT, "python")}
 FURTHER = [
-    (f"{name} {number}", client, program)
+    (f"{name} {number}", block.environment, block.text)
     for name in ("http.md", "riva.md")
-    for number, (client, program) in enumerate(
-        re.findall(
-            r"<!-- environment: (\w+) -->\n```python\n(.*?)```", (DOCUMENT.parent / name).read_text("utf-8"), re.DOTALL
-        )
-    )
+    for number, block in enumerate(each for each in blocks(page(f"docs/{name}"), "python") if each.environment)
 ]
 """Programs of other pages, each with the client whose environment it needs."""
 
@@ -44,7 +38,7 @@ def test_every_client_has_a_program() -> None:
     clients = {requirements.parent.name for requirements in HERE.glob("*/requirements.txt")}
 
     assert set(PROGRAMS) == (clients - {"microphone"}) | {"wyoming"}
-    assert DOCUMENT.read_text("utf-8").count("```python") == len(PROGRAMS)
+    assert DOCUMENT.count("```python") == len(PROGRAMS)
 
 
 @pytest.mark.parametrize("client", PROGRAMS)

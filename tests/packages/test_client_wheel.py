@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
 import zipfile
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.packages.interpreters import make_environment, run, uv
+from tests.pages import blocks, page
 from tests.unit.clients.fake_service import make_answer, make_reply, serving
 
 if TYPE_CHECKING:
@@ -102,10 +102,10 @@ def test_a_program_without_asyncio_talks_to_a_service_and_tests_itself(version: 
 
 
 def test_the_program_of_the_readme_runs(install: Install, tmp_path: Path):
-    [program] = re.findall(r"```python\n(.*?)```", (ROOT / "clients" / "README.md").read_text(), re.DOTALL)
+    [block] = blocks(page("clients/README.md"), "python")
     with serving() as service:
         service.answer = lambda request, _: make_reply(transcript=request.text, answer=make_answer())
-        (tmp_path / "program.py").write_text(program.replace("localhost:50051", service.address))
+        (tmp_path / "program.py").write_text(block.text.replace("localhost:50051", service.address))
         said = run(install(OLDEST), "-I", tmp_path / "program.py")
     assert said == "at nine\n"
     [request] = service.asked

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import psutil
 import pytest
 
 import vivavoce
 from demo.manifest import utterances
 from service.processes.child_process import SERVE, listening
-from tests.integration.triton_processes import tritonserver
+from tests.integration.triton_processes import family, run_folder, tritonserver
 from tests.robustness.kills import TRITON, process_of, say_when_let_in, until_it_answers
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[subproce
         ("asr", "kill", 0.9, True),
         ("qa_bert", "kill", 0.9, True),
         ("intent_slot_tokenize", "kill", 0.7, True),
+        ("intent_slot_bert", "kill", 0.9, True),
+        ("intent_slot_bert", "stop", 0.9, True),
         ("asr", "stop", 0.2, True),
         (TRITON, "kill", 0.5, False),
     ],
@@ -62,3 +65,13 @@ async def test_an_utterance_is_heard_and_answered_whole(
             again = await say_when_let_in(client, utterance, None, how, at)
             assert again.is_whole(reference), again
         assert again.notices == ()
+
+
+def test_a_service_that_is_killed_takes_its_triton_with_it(service: tuple[subprocess.Popen[str], str]):
+    """The last one of this file: it kills the service that the others share."""
+    process, _ = service
+    children, folder = family(process), run_folder(process)
+    process.kill()
+    _, alive = psutil.wait_procs(children, timeout=30)
+    assert alive == []
+    assert not folder.exists()

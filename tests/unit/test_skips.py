@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import ast
-import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.skips import unexpected_among
+from tests.unit.plugin_runs import ROOT, pytest_with
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize(
@@ -23,14 +20,13 @@ ROOT = Path(__file__).parents[2]
     [
         ("there is no GPU here", ["--strict-skips"], 0),
         ("no time today", ["--strict-skips"], 1),
-        ("no time today", ["--strict-skips", "-n", "1"], 1),
+        ("no time today", ["--strict-skips", "-p", "xdist", "-n", "1"], 1),
         ("no time today", [], 0),
     ],
 )
 def test_a_skip_for_no_listed_reason_fails_the_run(tmp_path: Path, reason: str, flags: list[str], status: int):
     (tmp_path / "test_it.py").write_text(f"import pytest\n\ndef test_it():\n    pytest.skip({reason!r})\n")
-    command = [sys.executable, "-m", "pytest", "-p", "tests.skips", "-q", *flags, str(tmp_path)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    done = pytest_with("tests.skips", tmp_path, *flags)
     assert done.returncode == status, done.stdout
     assert ("skipped for reasons that tests/skips.py does not list" in done.stdout) == bool(status)
 

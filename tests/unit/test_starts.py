@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from service.processes.child_process import SERVE
 from tests.starts import Starts
+from tests.unit.plugin_runs import pytest_with
 
-ROOT = Path(__file__).parents[2]
+if TYPE_CHECKING:
+    from pathlib import Path
+
 STARTS = """
 import subprocess, sys
 
@@ -41,14 +42,13 @@ def test_what_a_command_starts(command: tuple[str, ...], services: int, tritons:
 
 
 @pytest.mark.parametrize(
-    ("workers", "services", "tritons", "status"), [((), 2, 1, 0), ((), 1, 1, 1), (("-n", "2"), 2, 0, 1)]
+    ("workers", "services", "tritons", "status"), [((), 2, 1, 0), ((), 1, 1, 1), (("-p", "xdist", "-n", "2"), 2, 0, 1)]
 )
 def test_too_many_starts_fail_the_run(
     tmp_path: Path, workers: tuple[str, ...], services: int, tritons: int, status: int
 ):
     (tmp_path / "test_it.py").write_text(STARTS)
     bounds = [f"--max-services={services}", f"--max-tritons={tritons}"]
-    command = [sys.executable, "-m", "pytest", "-p", "tests.starts", "-q", *bounds, *workers, str(tmp_path)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    done = pytest_with("tests.starts", tmp_path, *bounds, *workers)
     assert done.returncode == status, done.stdout
     assert "started 2 services and 1 Tritons" in done.stdout

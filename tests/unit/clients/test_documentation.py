@@ -5,17 +5,21 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 import vivavoce.microphone
 import vivavoce.sync
 import vivavoce.testing
+from tests.pages import ROOT, blocks, page
 from vivavoce.testing import Turn, serving
 
-ROOT = Path(__file__).resolve().parents[3]
-PROGRAMS = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "python.md").read_text(encoding="utf-8"), re.DOTALL)
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PROGRAMS = [block.text for block in blocks(page("docs/python.md"), "python")]
+SPOKEN, ANSWERED = (block.text for block in blocks(page("docs/speech.md"), "python"))
 ADDRESS = "localhost:50051"
 
 
@@ -37,10 +41,8 @@ def test_a_program_of_the_introduction_runs(number: int, tmp_path: Path) -> None
 
 
 def test_the_program_that_speaks_runs(tmp_path: Path) -> None:
-    text = (ROOT / "docs" / "speech.md").read_text(encoding="utf-8")
-    program, _ = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     with serving() as service:
-        command = [sys.executable, "-c", program.replace(ADDRESS, service.address)]
+        command = [sys.executable, "-c", SPOKEN.replace(ADDRESS, service.address)]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
 
     assert (done.returncode, done.stderr) == (0, "")
@@ -50,11 +52,9 @@ def test_the_program_that_speaks_runs(tmp_path: Path) -> None:
 
 
 def test_the_program_that_is_answered_aloud_runs(tmp_path: Path) -> None:
-    text = (ROOT / "docs" / "speech.md").read_text(encoding="utf-8")
-    _, program = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     turn = Turn("When does the museum open?", speech_text="The museum opens at ten.", interrupted_after_words=2)
     with serving(turn) as service:
-        command = [sys.executable, "-c", program.replace(ADDRESS, service.address)]
+        command = [sys.executable, "-c", ANSWERED.replace(ADDRESS, service.address)]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
 
     assert (done.returncode, done.stderr) == (0, "")

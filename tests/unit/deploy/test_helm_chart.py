@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import helm_python
-import kubernetes_validate
 import pytest
 import yaml
 
@@ -15,6 +14,9 @@ from service.config import KEYS, ServiceConfig, load_config
 from tests.unit.deploy.paths import DEPLOY
 from tests.unit.deploy.value_sets import TLS, TOKENS, VALUE_SETS
 from tests.unit.service.telemetry.test_metric_names import told
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 CHART = DEPLOY / "helm" / "vivavoce"
 SET_BY_THE_CHART = {
@@ -43,6 +45,14 @@ def rendered(values: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {f"{each['kind']} {each['metadata']['name']}": each for each in objects if each}
 
 
+@pytest.fixture(scope="module")
+def kubernetes() -> ModuleType:
+    # Here alone: to import it takes three seconds of each worker.
+    import kubernetes_validate  # noqa: PLC0415
+
+    return kubernetes_validate
+
+
 def deployment(values: dict[str, Any]) -> dict[str, Any]:
     return rendered(values)["Deployment voice-vivavoce"]["spec"]
 
@@ -57,10 +67,10 @@ def environment(values: dict[str, Any]) -> dict[str, str]:
 
 @pytest.mark.parametrize("name", VALUE_SETS)
 @pytest.mark.parametrize("version", VERSIONS)
-def test_what_is_rendered_is_what_kubernetes_takes(name: str, version: str):
+def test_what_is_rendered_is_what_kubernetes_takes(name: str, version: str, kubernetes: ModuleType):
     for each in rendered(VALUE_SETS[name]).values():
         if each["apiVersion"] not in {"keda.sh/v1alpha1", "monitoring.coreos.com/v1"}:
-            kubernetes_validate.validate(each, version, strict=True)
+            kubernetes.validate(each, version, strict=True)
 
 
 @pytest.mark.parametrize("name", VALUE_SETS)
@@ -223,8 +233,8 @@ def test_the_chart_has_the_version_of_the_service():
     assert f'version = "{chart["appVersion"]}"' in project
 
 
-def test_the_schemas_of_kubernetes_find_a_misspelt_field():
+def test_the_schemas_of_kubernetes_find_a_misspelt_field(kubernetes: ModuleType):
     made = rendered({"auth": {"insecure": True}})["Deployment voice-vivavoce"]
     made["spec"]["template"]["spec"]["containers"][0]["livenessProbe"]["periodSecond"] = 30
-    with pytest.raises(kubernetes_validate.ValidationError):
-        kubernetes_validate.validate(made, VERSIONS[-1], strict=True)
+    with pytest.raises(kubernetes.ValidationError):
+        kubernetes.validate(made, VERSIONS[-1], strict=True)

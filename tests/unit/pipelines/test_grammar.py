@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.text.grammar import (
-    ADDRESSES,
     CONNECTIVES,
     EXCEPTION,
     KINDS,
@@ -25,6 +24,8 @@ from pipelines.text.itn import grammar, inverse_normalize
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+ADDRESSES = "electronic"
+"""The grammars' own name for addresses of mails and pages."""
 OTHER_WORDS = ("hello", "weather", "don't", "naïve", "u.s.", "Paris", "walked")
 NUMBERS = ("one", "two", "twenty", "first", "second", "hundred", "june", "dollars", "o'clock", "half", "past", "point")
 

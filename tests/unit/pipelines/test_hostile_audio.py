@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.audio.decoding import AudioDecoder
@@ -16,10 +16,11 @@ from pipelines.audio.formats import AudioFormat, Encoding
 from pipelines.audio.mp4 import MAX_HELD_BYTES
 from pipelines.audio.mpeg_audio import FramesDecoder
 from pipelines.errors import InvalidInputError, UndecodableAudioError
+from tests.examples import examples
 from tests.unit.pipelines.container_audio import FORMATS, recording
 
 CONTAINER = AudioFormat(Encoding.CONTAINER)
-FUZZED = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+FUZZED = examples(5)
 
 
 def fed(data: bytes, chunk: int = 4_001) -> int:
@@ -60,7 +61,7 @@ def test_pieces_that_are_missing_do_no_harm(name: str, share: float, cut: int):
 
 
 @given(data=st.binary(max_size=400), name=st.sampled_from(list(FORMATS)), kept=st.integers(4, 120))
-@settings(max_examples=300, deadline=None)
+@examples(60)
 def test_headers_that_go_on_as_anything_do_no_harm(data: bytes, name: str, kept: int):
     fed(recording(name)[:kept] + data)
 

@@ -1,6 +1,6 @@
 """The pure machine: pauses of which a model judges whether the turn is over."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.messages import EndReason, Reply, SpeechEnded, SpeechPaused, SpeechResumed, Status, Transcript
@@ -8,6 +8,7 @@ from pipelines.turns import effects, events, listening, pausing
 from pipelines.turns.listening import HARD_LIMIT
 from pipelines.vad.endpointing import EndpointingConfig
 from pipelines.vad.turn_end import EndpointingMode, Patience
+from tests.examples import examples
 from tests.unit.pipelines.driver import Driver, emitted
 
 MODEL = EndpointingConfig(mode=EndpointingMode.MODEL)
@@ -265,7 +266,7 @@ def carry_out(talk: Talk, what: tuple) -> None:
             talk(events.Updated(EndpointingConfig(mode=mode, patience=patience)))
 
 
-@settings(max_examples=500, derandomize=True, database=None, deadline=None)
+@examples(100)
 @given(happenings)
 def test_the_final_text_is_that_of_the_last_pause_unless_speech_resumed_came_between(happened: list[tuple]):
     talk = Talk()

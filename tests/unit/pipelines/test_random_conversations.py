@@ -1,22 +1,17 @@
-"""Random conversations: whatever is sent, fails, is slow or is cancelled, the same few things hold.
-
-A thousand examples run each time, always the same ones. ``RANDOM_CONVERSATIONS=20000`` draws as many new ones.
-"""
+"""Random conversations: whatever is sent, fails, is slow or is cancelled, the same few things hold."""
 
 from __future__ import annotations
 
 import asyncio
 import gc
-import os
 import warnings
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import given
 
 from pipelines.audio.formats import AudioFormat, Encoding
-from pipelines.errors import InvalidInputError, ModelError
+from pipelines.errors import InvalidInputError
 from pipelines.load.workload import Workload
 from pipelines.messages import (
     Notice,
@@ -29,260 +24,26 @@ from pipelines.messages import (
     Status,
     Transcript,
 )
-from pipelines.models.ports import NO_OPTIONS, AnswerSpan, Hypothesis, IntentPrediction, SlotSpan
-from pipelines.models.turn_end_port import TurnEnd
 from pipelines.session.conversation import Conversation, ConversationConfig
 from pipelines.session.outbox import SlowReaderError
 from pipelines.stages.answering import Document
 from pipelines.stages.registry import ASR
 from pipelines.turns.state import TurnSettings
-from pipelines.vad.endpointing import EndpointingConfig
-from pipelines.vad.turn_end import EndpointingMode
 from tests import virtual_time
-from tests.unit.pipelines.fakes import INSTANT
+from tests.examples import examples
+from tests.unit.pipelines.conversation_plans import Audio, Bad, Cancelled, End, Plan, Typed, Utterance, Wait, plans
+from tests.unit.pipelines.planned_models import SILENCE, SPEECH, Models, Voice
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
     from typing import Any
 
-    import numpy as np
-    import numpy.typing as npt
-
     from pipelines.messages import Message
-    from pipelines.models.ports import RecognitionOptions
 
-EXAMPLES = int(os.environ.get("RANDOM_CONVERSATIONS", "0"))
 FORMAT = AudioFormat(Encoding.LINEAR_PCM, 16_000)
 DOCUMENT = (Document("guide", "Paris is the capital of France."),)
-SPEECH, SILENCE = 1.0, 0.0
-MODEL = EndpointingConfig(mode=EndpointingMode.MODEL)
 PATIENCE_SECONDS = 300.0
 """Longer than all that may be slow takes together."""
-
-seconds = st.sampled_from((0.0, 0.001, 0.02, 0.2, 1.5, 6.0))
-fates = st.sampled_from((*["good"] * 6, "fails", "breaks"))
-
-
-@dataclass(frozen=True)
-class Audio:
-    """Chunks of 100 ms."""
-
-    chunks: int
-    is_speech: bool
-    pace: float
-
-
-@dataclass(frozen=True)
-class Utterance:
-    """Speech, and what ends it: a second of silence, or else the caller."""
-
-    speech: Audio
-    ends_in_silence: bool
-
-
-@dataclass(frozen=True)
-class Typed:
-    """A typed turn."""
-
-    text: str = "how many are there?"
-
-
-@dataclass(frozen=True)
-class Bad:
-    """Audio that cannot be decoded."""
-
-
-@dataclass(frozen=True)
-class End:
-    """The caller ends the utterance."""
-
-
-@dataclass(frozen=True)
-class Wait:
-    """Nothing is sent."""
-
-    seconds: float
-
-
-@dataclass(frozen=True)
-class Cancelled:
-    """Whatever is done is cancelled after so many steps of the event loop, and so many seconds."""
-
-    what: Utterance | Audio | Typed
-    steps: int
-    seconds: float
-
-
-@dataclass(frozen=True)
-class Plan:
-    """A conversation: how it is held, what is sent, how it ends, and how those behind it and before it behave."""
-
-    events: list[Utterance | Audio | Typed | Bad | End | Wait | Cancelled]
-    turns: TurnSettings
-    has_documents: bool
-    half_closes: bool
-    half_close_steps: int | None
-    close_steps: int | None
-    reader_stalls: float
-    reader_leaves_after: int | None
-    model_seconds: list[float]
-    model_fates: list[str]
-    settles: bool
-    judgements: list[float]
-
-
-audio = st.builds(Audio, st.integers(1, 25), st.booleans(), st.sampled_from((0.0, 0.1, 0.1)))
-utterance = st.builds(
-    Utterance, st.builds(Audio, st.integers(3, 20), st.just(True), st.sampled_from((0.0, 0.0, 0.1))), st.booleans()
-)
-steps_or_none = st.none() | st.integers(0, 6)
-plans = st.builds(
-    Plan,
-    events=st.lists(
-        utterance
-        | utterance
-        | audio
-        | st.builds(Typed)
-        | st.builds(End)
-        | st.builds(Wait, seconds)
-        | st.builds(Bad)
-        | st.builds(Cancelled, utterance | audio | st.builds(Typed), st.integers(0, 8), seconds),
-        max_size=12,
-    ),
-    turns=st.builds(
-        TurnSettings,
-        endpointing=st.sampled_from((EndpointingConfig(), EndpointingConfig(enabled=False), MODEL, MODEL)),
-        interim_results=st.booleans(),
-        budget_seconds=st.sampled_from((0.02, 0.3, 5.0)),
-        late_seconds=st.sampled_from((1.0, 10.0)),
-        speculates=st.booleans(),
-        replies=st.sampled_from((True, True, True, False)),
-    ),
-    has_documents=st.booleans(),
-    half_closes=st.booleans(),
-    half_close_steps=steps_or_none,
-    close_steps=steps_or_none,
-    reader_stalls=st.sampled_from((0.0, 0.0, 0.01, 3.0)),
-    reader_leaves_after=st.none() | st.none() | st.integers(0, 10),
-    model_seconds=st.lists(seconds, min_size=1, max_size=12),
-    model_fates=st.lists(fates, min_size=1, max_size=12),
-    settles=st.booleans(),
-    judgements=st.lists(st.sampled_from((0.0, 0.3, 0.6, 0.99)), min_size=1, max_size=4),
-)
-
-
-class Models:
-    """Answers as the plan says, one drawn time and fate after another, and notes what has been asked."""
-
-    def __init__(self, plan: Plan) -> None:
-        self._plan = plan
-        self._asked = 0
-        self.sequences: list[Sequence] = []
-        self.held = 0
-        self.under_way = 0
-        self.wrongs: list[str] = []
-        self.settles = plan.settles
-
-    recognizer = intents = answers = property(lambda self: self)
-    versions: dict[str, int] = {"asr": 1}  # noqa: RUF012 - nobody changes it
-    hints = ()
-
-    def get(self, role: str, variant: str | None = None) -> Models:
-        return self
-
-    def begin_turn(self, variants: object = None) -> Models:
-        self.held += 1
-        return Holding(self)
-
-    async def work(self) -> None:
-        number, self._asked = self._asked, self._asked + 1
-        self.under_way += 1
-        try:
-            await asyncio.sleep(self._plan.model_seconds[number % len(self._plan.model_seconds)])
-        finally:
-            self.under_way -= 1
-        fate = self._plan.model_fates[number % len(self._plan.model_fates)]
-        if fate == "fails":
-            raise ModelError("out of order")
-        if fate == "breaks":
-            raise ZeroDivisionError
-
-    def open_sequence(self, options: RecognitionOptions = NO_OPTIONS) -> Sequence:
-        self.sequences.append(Sequence(self))
-        return self.sequences[-1]
-
-    async def predict(self, text: str, due: float | None = None) -> IntentPrediction:
-        await self.work()
-        return IntentPrediction("count", 0.9, (SlotSpan("first", 0, 1),), INSTANT)
-
-    async def find(self, question: str, document: str, due: float | None = None) -> AnswerSpan:
-        await self.work()
-        return AnswerSpan(0, 5, 0.8, INSTANT)
-
-    async def judge(self, samples: npt.NDArray[np.float32], text: str, due: float | None = None) -> TurnEnd:
-        if not 0 < len(samples) <= 8 * 16_000 or not text:
-            self.wrongs.append("a pause of which there is nothing to judge")
-        judgements = self._plan.judgements
-        probability = judgements[self._asked % len(judgements)]
-        await self.work()
-        return TurnEnd(probability, INSTANT)
-
-
-class Holding:
-    """The models of one turn; released once."""
-
-    versions: dict[str, int] = {"asr": 1}  # noqa: RUF012 - nobody changes it
-    hints = ()
-
-    def __init__(self, models: Models) -> None:
-        self.recognizer = self.intents = self.answers = models
-        self._released = False
-
-    def get(self, role: str, variant: str | None = None) -> Models:
-        return self.recognizer
-
-    def release(self) -> None:
-        self.recognizer.held -= not self._released
-        self._released = True
-
-
-@dataclass
-class Sequence:
-    """One sequence of the recognizer."""
-
-    models: Models
-    samples: int = 0
-    asked: int = 0
-    ends: int = 0
-    busy: bool = False
-
-    async def send(
-        self, audio: npt.NDArray[np.float32], *, decode: bool, end: bool, due: float | None = None
-    ) -> Hypothesis:
-        if self.ends:
-            self.models.wrongs.append("a request after the END")
-        if self.busy:
-            self.models.wrongs.append("two requests of a sequence at once")
-        self.asked += 1
-        self.ends += end
-        self.busy = True
-        try:
-            await self.models.work()
-        finally:
-            self.busy = False
-        self.samples += len(audio)
-        words = " ".join(f"w{second}" for second in range(self.samples // 16_000 + 1))
-        return Hypothesis(words, self.samples, end, INSTANT, is_settled=end or (decode and self.models.settles))
-
-
-class Voice:
-    """Hears what the test says is being sent."""
-
-    def __init__(self) -> None:
-        self.probability = SILENCE
-
-    def probabilities(self, windows: npt.NDArray[np.float32]) -> list[float]:
-        return [self.probability] * len(windows)
 
 
 @dataclass
@@ -389,8 +150,9 @@ def check_what_is_left(models: Models, workload: Workload) -> None:
     assert [sequence.ends for sequence in models.sequences if sequence.asked and sequence.ends != 1] == []
     assert models.held == 0, "versions are held for a turn that is over"
     assert models.under_way == 0
-    assert workload.precedence.tellers == 0
-    assert workload.bulk.replies_due == workload.bulk.speakers == 0
+    assert not workload.precedence._until
+    assert not workload.bulk._waited_for
+    assert workload.bulk.speakers == 0
     assert asyncio.all_tasks() == {asyncio.current_task()}
     loop = asyncio.get_running_loop()
     assert [timer for timer in loop._scheduled if not timer.cancelled()] == []
@@ -473,13 +235,7 @@ def check_reply(reply: Reply, *, is_broken: bool, has_text: bool) -> None:
         assert reply.answer is None, "an answer to a fragment"
 
 
-@settings(
-    max_examples=EXAMPLES or 1_000,
-    derandomize=not EXAMPLES,
-    database=None,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-)
+@examples(200)
 @given(plans)
 def test_whatever_happens_a_conversation_keeps_its_promises(plan: Plan) -> None:
     with warnings.catch_warnings():

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.messages import Interrupted, Notice, NoticeCode, Reply, Status
@@ -21,9 +20,9 @@ from pipelines.turns.interruption import InterruptionConfig
 from pipelines.turns.machine import step
 from pipelines.turns.reply_playback import MAX_WAITING
 from pipelines.turns.state import State, TurnSettings
+from tests.examples import examples
 from tests.unit.pipelines.driver import COST, FOUND, UNDERSTANDING
 
-EXAMPLES = int(os.environ.get("RANDOM_CONVERSATIONS", "0"))
 STAGES = SHIPPED_STAGES.plan(ConversationConfig(documents=(Document("", "Paris."),), reply_voice=ReplyVoice()))
 OUTPUTS = {NLU: UNDERSTANDING, QA: FOUND}
 
@@ -162,13 +161,7 @@ class World:
                 self(events.Stalled())
 
 
-@settings(
-    max_examples=EXAMPLES or 500,
-    derandomize=not EXAMPLES,
-    database=None,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-)
+@examples(100)
 @given(
     st.lists(actions, max_size=60),
     st.builds(

@@ -137,7 +137,7 @@ def test_recordings_have_one_place_in_the_recognizer_together_while_somebody_spe
         assert {sequence.requests for sequence in models.sequences} == {1}
         assert len(models.sequences) == 30
         assert len({response.results[0].alternatives[0].transcript for response in found}) == 1
-        assert service.open.workload.bulk.replies_due == 0
+        assert not service.open.workload.bulk._waited_for
 
     virtual_time.run(main())
 
@@ -191,15 +191,15 @@ def test_a_reply_is_due_from_the_pause_in_which_it_is_worked_out_until_it_is_tol
         due = []
         for _ in range(30):
             await conversation.add_audio(SPEECH)
-            due.append(workload.bulk.replies_due)
+            due.append(len(workload.bulk._waited_for))
             await asyncio.sleep(0.1)
-            due.append(workload.bulk.replies_due)
+            due.append(len(workload.bulk._waited_for))
         assert due[:20] == [0] * 20
         assert 1 in due
         assert due[-10:] == [0] * 10
         await conversation.add_text("how many?")
-        assert workload.bulk.replies_due == 1
+        assert len(workload.bulk._waited_for) == 1
         await conversation.close()
-        assert workload.bulk.replies_due == 0
+        assert not workload.bulk._waited_for
 
     virtual_time.run(main())

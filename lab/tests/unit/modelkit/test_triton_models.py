@@ -145,7 +145,7 @@ def test_kinds_and_hints_travel_with_an_engine(tmp_path, network, tokenizer):
     config = text_format.Parse((triton / "intent_slot" / "config.pbtxt").read_text(), model_config_pb2.ModelConfig())
     assert json.loads(config.parameters["phrase_hints"].string_value) == hints
     decoder = load_intent_decoder(triton / "intent_slot_decode" / "1")
-    assert decoder.tells_kinds
+    assert decoder._kinds is not None
     assert json.loads((triton / "intent_slot_decode" / "1" / "intent_kinds.json").read_text()) == kinds
 
 
@@ -154,4 +154,4 @@ def test_an_engine_without_either_tells_kinds_and_takes_all(engine):
     config = text_format.Parse((triton / "intent_slot" / "config.pbtxt").read_text(), model_config_pb2.ModelConfig())
     assert "phrase_hints" not in config.parameters
     assert not (triton / "intent_slot_decode" / "1" / "intent_kinds.json").exists()
-    assert load_intent_decoder(triton / "intent_slot_decode" / "1").tells_kinds
+    assert load_intent_decoder(triton / "intent_slot_decode" / "1")._kinds is not None

@@ -1,14 +1,9 @@
-"""Random dialogs: whatever is said, pressed or fails, the same few things hold.
-
-``RANDOM_DIALOGS=20000`` draws as many new ones; else three hundred run, always the same.
-"""
+"""Random dialogs: whatever is said, pressed or fails, the same few things hold."""
 
 from __future__ import annotations
 
-import os
-
 import msgspec
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.dialog import events
@@ -17,9 +12,9 @@ from pipelines.dialog.machine import step
 from pipelines.dialog.state import State
 from pipelines.stages.understanding import NO_INTENT, Understanding
 from pipelines.text.values import find_values
+from tests.examples import examples
 from tests.unit.pipelines.dialog.agents import BAR, NOW, agent_of
 
-EXAMPLES = int(os.environ.get("RANDOM_DIALOGS", "0"))
 AGENTS = (
     agent_of(),
     agent_of(BAR | {"no_match": {"times": 0, "then": "continue"}, "no_input": {"times": 0, "then": "continue"}}),
@@ -59,7 +54,7 @@ happenings = st.one_of(
 )
 
 
-@settings(max_examples=EXAMPLES or 300, deadline=None, derandomize=not EXAMPLES)
+@examples(100)
 @given(st.sampled_from(AGENTS), st.lists(happenings, max_size=30))
 def test_what_always_holds(agent, drawn):
     state, _ = step(agent, State(), events.Began(0.0))
@@ -94,7 +89,7 @@ def test_what_always_holds(agent, drawn):
     assert len(numbers) == len(set(numbers)), "nothing is done twice"
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@examples(50)
 @given(st.lists(st.sampled_from(["bananas", "pears", ""]), min_size=8, max_size=8))
 def test_callers_who_are_never_understood_reach_an_end(said):
     agent = AGENTS[0]

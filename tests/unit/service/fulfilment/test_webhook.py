@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,6 +13,7 @@ from pipelines.dialog.events import Fulfilled, FulfilmentFailed
 from service.fulfilment.http_calls import HttpCalls
 from service.fulfilment.reporting import ReportingFulfiller
 from service.fulfilment.webhook import WebhookFulfiller
+from tests.pages import blocks, page
 from tests.unit.pipelines.dialog.agents import agent_of
 from tests.unit.service.fulfilment.server import (
     Behaviour,
@@ -80,10 +79,9 @@ async def test_signature(calls: HttpCalls):
 
 
 async def test_the_page_of_the_docs_knows_our_signatures(calls: HttpCalls):
-    page = (Path(__file__).parents[4] / "docs/fulfilment.md").read_text("utf-8")
-    (code,) = (block for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "def is_ours" in block)
+    (code,) = (block for block in blocks(page("docs/fulfilment.md"), "python") if "def is_ours" in block.text)
     documented: dict[str, Any] = {}
-    exec(code, documented)
+    exec(code.text, documented)
     async with serving(answers()) as server:
         await outcome(calls, server, secret=SECRET)
     request = server.requests[0]
