@@ -97,8 +97,8 @@ class Encoder:
         """Read one chunk of each of several streams.
 
         Returns:
-            The encoder frames of each, float32 ``[frames, width]``, and its state afterwards; the state before stays
-            as it was.
+            The encoder frames of each, float32 ``[frames, width]``, and its state afterwards. The state before is of no
+            more use, but where a chunk ends its utterance.
         """
         described = [self._describe(chunk) for chunk in chunks]
         inputs = {name: np.stack([own[name] for own in described]) for name in described[0]}
@@ -110,7 +110,7 @@ class Encoder:
                 chunk.stream.chunks + 1,
                 # Copies: a view would keep the arrays of all rows.
                 [part[row].copy() for part in subsampled],
-                self._followed(chunk.stream.cached, [part[:, row] for part in made]),
+                self._followed(chunk, [part[:, row] for part in made]),
             )
             for row, chunk in enumerate(chunks)
         ]
@@ -136,15 +136,20 @@ class Encoder:
             self._batches.arrays = arrays
         return arrays
 
-    def _followed(self, cached: Sequence[Floats] | None, made: Sequence[Floats]) -> Sequence[Floats]:
+    def _followed(self, chunk: Chunk, made: Sequence[Floats]) -> Sequence[Floats]:
         """Return what the layers keep after a chunk: the last frames of both."""
         *attended, conv = made
-        left, chunk = self._shape.left_frames, self._shape.chunk_frames
+        before = chunk.stream.cached
+        left, frames = self._shape.left_frames, self._shape.chunk_frames
         kept = []
         for place, new in enumerate(attended):
-            after = np.empty((*new.shape[:2], left, new.shape[3]), np.float32)
-            after[:, :, left - chunk :] = new
-            after[:, :, : left - chunk] = 0 if cached is None else cached[place][:, :, chunk:]
+            if before is None:
+                after = np.zeros((*new.shape[:2], left, new.shape[3]), np.float32)
+            else:
+                # Whole chunks are read once, so that their arrays go on in place: 5 MB are not to be allocated.
+                after = before[place].copy() if chunk.ends else before[place]
+                after[:, :, : left - frames] = after[:, :, frames:]
+            after[:, :, left - frames :] = new
             kept.append(after)
         return [*kept, conv.copy()]
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from engines.asr.fastconformer.shape import Shape
 
 _STRIDE = 2
-_FREQUENCY_PADDING = (2, 1)
 
 
 class _Subsampling(nn.Module):
@@ -34,9 +33,9 @@ class _Subsampling(nn.Module):
     def forward(self, mels: Tensor, keep1: Tensor, keep2: Tensor, *cached: Tensor) -> tuple[Tensor, ...]:
         sub0, sub1, sub2 = cached
         sound = mels.unsqueeze(1)
-        one = functional.relu(self.conv_in(_padded(sub0, sound))) * keep1[:, None, :, None]
-        two = functional.relu(self.layers[0](_padded(sub1, one))) * keep2[:, None, :, None]
-        three = functional.relu(self.layers[1](_padded(sub2, two)))
+        one = functional.relu(_subsample(self.conv_in, sub0, sound)) * keep1[:, None, :, None]
+        two = functional.relu(self.layers[0](sub1, one)) * keep2[:, None, :, None]
+        three = functional.relu(self.layers[1](sub2, two))
         frames = self.linear(three.transpose(1, 2).flatten(2))
         return frames, sound[:, :, -1:], one[:, :, -1:], two[:, :, -1:]
 
@@ -49,13 +48,24 @@ class _Separable(nn.Module):
         self.depthwise_conv = nn.Conv2d(channels, channels, 3, _STRIDE, groups=channels)
         self.pointwise_conv = nn.Conv2d(channels, channels, 1)
 
-    def forward(self, frames: Tensor) -> Tensor:
-        found: Tensor = self.pointwise_conv(self.depthwise_conv(frames))
+    def forward(self, cached: Tensor, frames: Tensor) -> Tensor:
+        found: Tensor = self.pointwise_conv(_subsample(self.depthwise_conv, cached, frames))
         return found
 
 
-def _padded(cached: Tensor, frames: Tensor) -> Tensor:
-    return functional.pad(torch.cat([cached, frames], 2), _FREQUENCY_PADDING)
+def _subsample(convolution: nn.Conv2d, cached: Tensor, frames: Tensor) -> Tensor:
+    """Halve time, after the frames before, and frequency, with two zeros below and one above."""
+    bins = frames.shape[3]
+    found = functional.conv2d(
+        torch.cat([cached, frames], 2),
+        convolution.weight,
+        convolution.bias,
+        _STRIDE,
+        # As many zeros above as below, which is what a convolution can do by itself: one bin too many may come of it.
+        padding=(0, 2),
+        groups=convolution.groups,
+    )
+    return found[..., : bins // 2 + 1]
 
 
 class _FeedForward(nn.Module):

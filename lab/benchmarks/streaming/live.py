@@ -48,7 +48,7 @@ class LiveCost:
     state_mb: float
 
 
-def measure(engine: Path, streams: int, seconds: float, threads: int = 2) -> LiveCost:
+def measure(engine: Path, streams: int, seconds: float, threads: int = 1) -> LiveCost:
     """Send sound in pieces of 0.1 s at the pace of speech.
 
     Half of the streams speak and half are silent, as in conversations, and they change places after every turn.
@@ -56,7 +56,7 @@ def measure(engine: Path, streams: int, seconds: float, threads: int = 2) -> Liv
     folder = engine / "triton" / "asr" / "1"
     card = read_card(folder)
     recognizer = load_recognizer(folder, card, threads)
-    workers = Workers(AsrEngine(recognizer, AsrSettings(workers=1)), 1, _BATCH, lambda: None)
+    workers = Workers(AsrEngine(recognizer, AsrSettings(workers=2)), 2, _BATCH, lambda: None)
     noise = (0.1 * np.random.default_rng(1).standard_normal(SAMPLE_RATE)).astype(np.float32)
     piece = round(_PIECE_SECONDS * SAMPLE_RATE)
     waits: list[float] = []
