@@ -13,8 +13,8 @@ export ORT_DISABLE_TELEMETRY := 1
 # How often a test that fails is run once more: a machine that others use too may be late.
 RERUNS ?= 0
 PYTEST := $(BIN)/python -m pytest --strict-skips -raR --reruns $(RERUNS)
-# One more worker than there are cores: tests of speech wait for it. Beyond four cores they gain little.
-WORKERS := $(shell echo $$(($$(nproc) < 4 ? $$(nproc) + 1 : 5)))
+# One worker a core: with more, tests that measure time fail. Beyond five there is little to gain.
+WORKERS := $(shell echo $$(($$(nproc) < 5 ? $$(nproc) : 5)))
 READY := $(VENV)/.ready
 READY_TO_TRAIN := $(VENV)/.ready-to-train
 CONSTRAINTS := constraints.txt

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pipelines.dialog.turn import DialogTurn
-    from pipelines.models.ports import Alternative, TimedWord, Timing
-    from pipelines.speakers.spans import Speaker, SpeakerSpan
+    from pipelines.models.ports import Alternative, Speaker, TimedWord, Timing
+    from pipelines.speakers.spans import SpeakerSpan
     from pipelines.stages.answering import Answer, AnswerSearch
     from pipelines.stages.registry import StageOutput
     from pipelines.stages.speech_stage import SpokenText

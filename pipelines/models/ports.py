@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from pipelines.models.languages import Languages
-    from pipelines.speakers.spans import Speaker
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +77,19 @@ class Alternative:
 
     text: str
     confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class Speaker:
+    """Speaker of a conversation.
+
+    Attributes:
+        tag: number in order of appearance, from 1.
+        name: of an enrolled voice that it sounds like; "" where that is not sure.
+    """
+
+    tag: int
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)

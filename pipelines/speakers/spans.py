@@ -9,20 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pipelines.models.ports import TimedWord
-
-
-@dataclass(frozen=True, slots=True)
-class Speaker:
-    """Speaker of a conversation.
-
-    Attributes:
-        tag: number in order of appearance, from 1.
-        name: of an enrolled voice that it sounds like; "" where that is not sure.
-    """
-
-    tag: int
-    name: str = ""
+    from pipelines.models.ports import Speaker, TimedWord
 
 
 @dataclass(frozen=True, slots=True)

@@ -303,7 +303,7 @@ async def test_the_voice_is_replaced_while_it_speaks(running: Running, tmp_path:
     code = tmp_path / "another" / "triton" / "tts" / "1" / "model.py"
     content = code.read_text()
     code.unlink()
-    code.write_text(content.replace("seed = _read(request)", "seed = _read(request)\n        seed += 1"))
+    code.write_text(content.replace("speak(self._voice, parts, seed)", "speak(self._voice, parts, seed + 1)"))
     text = "The ferry leaves at nine. " * 40
     async with vivavoce.connect(running.address) as client, vivavoce.ModelAdmin(running.address) as models:
 

@@ -13,7 +13,7 @@ LAYERS = (
     ("recognition", "load"),
     ("dialog", "turns", "messages"),
     ("stages",),
-    ("speech", "knowledge"),
+    ("speech", "knowledge", "speakers"),
     ("models",),
     ("vad",),
     ("audio", "text"),

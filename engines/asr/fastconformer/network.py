@@ -54,7 +54,7 @@ class _Separable(nn.Module):
 
 
 def _subsample(convolution: nn.Conv2d, cached: Tensor, frames: Tensor) -> Tensor:
-    """Halve time, after the frames before, and frequency, with two zeros below and one above."""
+    """Halve time, after the frames before, and frequency, padded with zeros."""
     bins = frames.shape[3]
     found = functional.conv2d(
         torch.cat([cached, frames], 2),

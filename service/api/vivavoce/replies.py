@@ -15,8 +15,7 @@ from vivavoce.v1 import reply_pb2
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pipelines.models.ports import Timing
-    from pipelines.speakers.spans import Speaker
+    from pipelines.models.ports import Speaker, Timing
     from pipelines.stages.answering import Answer, AnswerSource
 
 _STAGES = {

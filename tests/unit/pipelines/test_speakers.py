@@ -12,13 +12,13 @@ from pipelines.audio.formats import AudioFormat, Encoding
 from pipelines.errors import ModelError
 from pipelines.messages import Message, Reply, SpeechEnded, Transcript
 from pipelines.models.contracts import SPEAKER
+from pipelines.models.ports import Speaker
 from pipelines.models.speaker_port import SpeakerEmbeddings
 from pipelines.session.config import ConversationConfig
 from pipelines.session.conversation import Conversation
 from pipelines.session.speaker_tracker import MAX_WAIT_SECONDS
 from pipelines.speakers.diarization import Diarization
 from pipelines.speakers.enrolled import DIMENSIONS, EnrolledVoices
-from pipelines.speakers.spans import Speaker
 from pipelines.turns.state import TurnSettings
 from tests import virtual_time
 from tests.unit.pipelines.fakes import INSTANT, FakeModels, ScriptedVoice

@@ -13,12 +13,11 @@ import pytest
 from pipelines.dialog.sessions import DialogSessions
 from pipelines.errors import InvalidInputError
 from pipelines.messages import Transcript
-from pipelines.models.ports import IntentPrediction, TimedWord
+from pipelines.models.ports import IntentPrediction, Speaker, TimedWord
 from pipelines.models.speaker_port import SpeakerEmbeddings
 from pipelines.speakers import enrolled
 from pipelines.speakers.clustering import MAX_SPEAKERS
 from pipelines.speakers.enrolled import DIMENSIONS, EnrolmentError
-from pipelines.speakers.spans import Speaker
 from service.admission.admission import Admission
 from service.api.http.openai.transcripts import segments_of
 from service.api.riva.asr.results import ResultWriter

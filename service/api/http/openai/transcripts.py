@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pipelines.messages import Transcript
-    from pipelines.speakers.spans import Speaker
+    from pipelines.models.ports import Speaker
     from service.api.http.openai.transcription_request import TranscriptionRequest
 
 MEDIA_TYPES = {
