@@ -13,6 +13,7 @@ from engines.asr.fastconformer.shape import Shape
 from engines.asr.fastconformer.transducer import Transducer
 from engines.asr.session import load_session
 from engines.asr.tokenizer import Tokenizer
+from engines.gpu.device import NETWORK, Placement, cuda_devices, usable_device
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -22,10 +23,12 @@ if TYPE_CHECKING:
     import onnxruntime as ort
     from numpy.typing import NDArray
 
+    from engines.asr.fastconformer.encoder import Step
     from engines.asr.fastconformer.recognizer import Decoder
 
     Floats = NDArray[np.float32]
 
+_MAKER = "vivavoce import asr --gpu"
 _BYTE = re.compile(r"<0x([0-9A-F]{2})>")
 
 
@@ -33,12 +36,28 @@ def load(
     folder: Path, args: Mapping[str, str], parameters: Mapping[str, str], card: Mapping[str, Any]
 ) -> FastConformerRecognizer:
     """Load the recognizer; see :func:`engines.asr.recognizers.load_recognizer`."""
-    del args
-    return load_recognizer(folder, card, threads=int(parameters["threads"]))
+    placement = Placement.of(args, parameters, default="cpu")
+    if placement.device == "tensorrt":
+        raise ValueError("TensorRT computes the BERTs alone: set the parameter device of recognition to cuda or cpu")
+    step: Step | None = None
+    if device := usable_device(placement, folder, cuda_devices(), _MAKER):
+        from engines.asr.fastconformer.torch_step import TorchStep  # noqa: PLC0415 - a CPU never loads PyTorch
+
+        precision = parameters.get("gpu_precision", "float16")
+        step = TorchStep(folder / NETWORK, Shape.of(card), card["network"], device, precision)
+    return load_recognizer(folder, card, int(parameters["threads"]), step)
 
 
-def load_recognizer(folder: Path, card: Mapping[str, Any], threads: int) -> FastConformerRecognizer:
-    """Load the recognizer of a folder with so many threads a step.
+def load_recognizer(
+    folder: Path, card: Mapping[str, Any], threads: int, step: Step | None = None
+) -> FastConformerRecognizer:
+    """Load the recognizer of a folder.
+
+    Args:
+        folder: of the model's version.
+        card: of the recognizer.
+        threads: that work on a step.
+        step: what computes the encoder; None: onnxruntime.
 
     Raises:
         FileNotFoundError: a file is missing.
@@ -64,7 +83,7 @@ def load_recognizer(folder: Path, card: Mapping[str, Any], threads: int) -> Fast
         transducer = Transducer(shape, load_session(folder / PREDICTOR, threads), load_session(folder / JOINT, threads))
     return FastConformerRecognizer(
         shape,
-        Encoder(shape, OnnxStep(load_session(folder / ENCODER, threads, arena=True))),
+        Encoder(shape, step or OnnxStep(load_session(folder / ENCODER, threads, arena=True))),
         tokenizer,
         transducer=transducer,
         ctc_head=_ctc_head(load_session(folder / CTC_HEAD, threads)) if shape.has_ctc else None,

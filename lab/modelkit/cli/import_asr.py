@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     metavar="CODE",
     help="Language that MODEL recognizes, or that one with prompts is asked for.  [default: en, or auto]",
 )
+@click.option("--gpu", is_flag=True, help="Write the encoder for a GPU too; `device` of the model chooses it.")
 @json_option
 def import_asr_command(
     *,
@@ -55,6 +56,7 @@ def import_asr_command(
     precision: str,
     decoder: str | None,
     language: str | None,
+    gpu: bool,
     as_json: bool,
 ) -> None:
     """Make an engine of a cache-aware streaming recognizer.
@@ -66,7 +68,7 @@ def import_asr_command(
         from modelkit.errors import ModelkitError  # noqa: PLC0415 - loading a command stays quick
         from modelkit.importing.asr.engine import AsrOptions, import_asr  # noqa: PLC0415
 
-    options = AsrOptions(look_ahead, cast("Precision", precision), cast("Decoder | None", decoder), language)
+    options = AsrOptions(look_ahead, cast("Precision", precision), cast("Decoder | None", decoder), language, gpu)
     try:
         with extra("train", "Importing this"), libraries_quiet():
             card = import_asr(source, out, options, lambda step: click.echo(f"{step} …", err=True))

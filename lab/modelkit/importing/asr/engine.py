@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import soundfile as sf
+from safetensors.torch import save_file
 
 from engines.asr.fastconformer.encoder import Chunk, Encoder, OnnxStep, Stream
 from engines.asr.fastconformer.loading import load_recognizer
 from engines.asr.fastconformer.names import ENCODER, PIECES
+from engines.asr.fastconformer.torch_step import weights_of
 from engines.asr.serving.requests import AUTO
 from engines.asr.serving.utterance import SAMPLE_RATE, Utterance
 from engines.asr.session import load_session
+from engines.gpu.device import NETWORK
 from modelkit.errors import CheckpointError
 from modelkit.importing.asr.checkpoint import build_networks
 from modelkit.importing.asr.export import export
@@ -58,12 +61,14 @@ class AsrOptions:
         decoder: what texts come from; None: the transducer where there is one.
         language: code of what the network recognizes, or what one with prompts is asked for where nobody names a
             language; None: ``en``, or ``auto`` of a network with prompts.
+        gpu: write the encoder in the form for a GPU too.
     """
 
     look_ahead: int | None = None
     precision: Precision = "int8"
     decoder: Decoder | None = None
     language: str | None = None
+    gpu: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +118,19 @@ def import_asr(
         networks = build_networks(checkpoint)
         progress("writing the graphs of one chunk")
         export(networks, checkpoint.shape, files, options.precision)
+        if options.gpu:
+            save_file({name: part.half() for name, part in weights_of(networks.encoder).items()}, files / NETWORK)
         pieces = json.dumps(checkpoint.pieces, ensure_ascii=False)
         (files / PIECES).write_text(pieces, encoding="utf-8")
         recognizer: dict[str, object] = {
             "kind": "fastconformer",
             "decoder": decoder,
             "shape": dataclasses.asdict(checkpoint.shape),
+            "network": {
+                "inner": checkpoint.inner,
+                "scale": networks.encoder.scale,
+                "prompt_inner": checkpoint.prompt_inner,
+            },
         }
         prompts = _prompts(checkpoint, options.language)
         if prompts:

@@ -16,6 +16,7 @@ from engines.asr.fastconformer.encoder import Encoder, OnnxStep
 from engines.asr.fastconformer.features import FRAME_SAMPLES, LogMel
 from engines.asr.fastconformer.loading import load_recognizer
 from engines.asr.fastconformer.shape import Shape
+from engines.asr.recognizers import load_recognizer as load_by_kind
 from engines.asr.recognizers import read_card
 from engines.asr.serving.engine import AsrEngine
 from engines.asr.serving.requests import AsrRequest, AsrSettings
@@ -186,6 +187,25 @@ def test_a_folder_of_transformers_is_imported(tmp_path: Path, *, prompted: bool)
     blank = network.config.blank_token_id
     assert tokens == [token for token in found[0].tolist() if token != blank]
     assert tokens
+
+
+def test_a_gpu_computes_the_same_step(tmp_path: Path):
+    import_asr(NEMO / "ctc_streaming.nemo", tmp_path / "engine", AsrOptions(560, "float32", gpu=True))
+    folder = tmp_path / "engine" / "triton" / "asr" / "1"
+    args = {"model_instance_kind": "CPU", "model_instance_device_id": "0"}
+    parameters = {"threads": "1", "device": "torch-cpu", "gpu_precision": "float32"}
+    recognizer = load_by_kind(folder, args, parameters)
+    wanted = json.loads((NEMO / "ctc_streaming.json").read_text())
+    found = recognizer.transcribe(said(*map(recording, wanted)), thorough=True)
+    # The weights are those of float16, so that a token on the edge may fall on the other side.
+    equal = [tokens == one["R6"]["tokens"] for tokens, one in zip(found, wanted.values(), strict=True)]
+    assert sum(equal) >= 3
+    for name, message in (("tensorrt", "TensorRT computes the BERTs alone"), ("abacus", "device is 'abacus'")):
+        with pytest.raises(ValueError, match=message):
+            load_by_kind(folder, args, parameters | {"device": name})
+    (folder / "network.safetensors").unlink()
+    with pytest.raises(ValueError, match="vivavoce import asr --gpu"):
+        load_by_kind(folder, args, parameters)
 
 
 class _Evil:
