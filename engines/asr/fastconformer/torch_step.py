@@ -25,7 +25,9 @@ _TYPES = {"float16": torch.float16, "bfloat16": torch.bfloat16, "float32": torch
 
 
 class TorchStep:
-    """The step on a device of PyTorch (:class:`engines.asr.fastconformer.encoder.Step`).
+    """The step on a device of PyTorch.
+
+    See :class:`engines.asr.fastconformer.encoder.Step`.
 
     Args:
         path: of the weights, as :func:`weights_of` names them.
