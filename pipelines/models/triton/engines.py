@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import itertools
 import json
 import logging
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pipelines.errors import InvalidInputError
+from pipelines.errors import InvalidInputError, ModelError
 from pipelines.models.contracts import ASR, INTENT_SLOT, PUNCTUATION, QA
 from pipelines.models.languages import ENGLISH, read_languages
 from pipelines.models.phrase_hints import read_hints
@@ -55,24 +56,34 @@ class TritonRecognizer:
         self._client = client
         self._model = model
         self.languages = ENGLISH
+        self._punctuation: TritonPunctuation | None = None
 
     async def prepare(self) -> None:
-        """Read of the model's configuration which languages it serves."""
+        """Read the model's languages, and whether its texts have punctuation."""
         codes = await self._client.parameter(self._model, "languages")
         self.languages = read_languages(codes, await self._client.parameter(self._model, "translates"))
+        writes_words_alone = await self._client.parameter(self._model, "punctuates") == "false"
+        self._punctuation = TritonPunctuation(self._client) if writes_words_alone else None
 
     def open_sequence(self, options: RecognitionOptions = NO_OPTIONS) -> TritonSequence:
         """Begin a sequence under a correlation ID of its own."""
-        return TritonSequence(self._client, self._model, options)
+        return TritonSequence(self._client, self._model, options, self._punctuation)
 
 
 class TritonSequence:
     """One sequence of a recognizer: START with the first request, END with the last."""
 
-    def __init__(self, client: TritonClient, model: str, options: RecognitionOptions) -> None:
+    def __init__(
+        self,
+        client: TritonClient,
+        model: str,
+        options: RecognitionOptions,
+        punctuation: TritonPunctuation | None = None,
+    ) -> None:
         self._client = client
         self._model = model
         self._options = options
+        self._punctuation = punctuation
         # 0 would mean "no sequence", and an ID in use would inherit the state of another.
         self._correlation_id = secrets.randbelow((1 << _CORRELATION_BITS) - 1) + 1
         self._begun = False
@@ -95,7 +106,7 @@ class TritonSequence:
             end=end,
             due=due,
         )
-        return Hypothesis(
+        hypothesis = Hypothesis(
             text=result.as_numpy("TRANSCRIPT")[0, 0].decode(),
             covered_samples=int(result.as_numpy("DECODED_SAMPLES")[0, 0]),
             is_final=bool(result.as_numpy("IS_FINAL")[0, 0]),
@@ -106,6 +117,25 @@ class TritonSequence:
             language=_language(result),
             is_settled=end or (decode and not self._options.word_times),
         )
+        return await self._punctuated(hypothesis) if end or decode else hypothesis
+
+    async def _punctuated(self, hypothesis: Hypothesis) -> Hypothesis:
+        """Return a hypothesis with capitals and punctuation, where it has none."""
+        if self._punctuation is None or not hypothesis.text or hypothesis.language not in {"", "en"}:
+            return hypothesis
+        try:
+            (text,) = await self._punctuation.punctuate([hypothesis.text])
+        except ModelError:
+            # The words are worth more than their form, and the model for it may be missing.
+            return hypothesis
+        written = text.split()
+        words = hypothesis.words
+        if len(written) == len(words):
+            words = tuple(dataclasses.replace(word, text=own) for word, own in zip(words, written, strict=True))
+        alternatives = hypothesis.alternatives
+        if alternatives:
+            alternatives = (dataclasses.replace(alternatives[0], text=text), *alternatives[1:])
+        return dataclasses.replace(hypothesis, text=text, words=words, alternatives=alternatives)
 
 
 class TritonIntents:

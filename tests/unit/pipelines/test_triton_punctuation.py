@@ -11,7 +11,7 @@ from tritonclient.grpc import service_pb2
 from tritonclient.utils import InferenceServerException, deserialize_bytes_tensor
 
 from pipelines.errors import ModelError, ModelUnavailableError
-from pipelines.models.triton import TritonPunctuation
+from pipelines.models.triton import TritonPunctuation, TritonRecognizer
 from pipelines.models.triton.client import TritonClient
 
 if TYPE_CHECKING:
@@ -92,3 +92,45 @@ async def test_a_model_whose_config_cannot_be_read_is_told_as_such(
     triton.error = InferenceServerException("no", status)
     with pytest.raises(error, match="punctuation"):
         await punctuation.punctuate(TEXTS)
+
+
+class BareTriton(CapitalizingTriton):
+    """Serves ``asr`` too, whose texts have neither capitals nor marks."""
+
+    async def get_model_config(self, model: str, **options: object) -> service_pb2.ModelConfigResponse:
+        answer = await super().get_model_config(model, **options)
+        answer.config.parameters["punctuates"].string_value = "false"
+        return answer
+
+    async def infer(self, model: str, inputs: Sequence[InferInput], **options: object) -> object:
+        if model != "asr":
+            return await super().infer(model, inputs, **options)
+        outputs = {
+            "TRANSCRIPT": np.array([[b"turn it off"]], np.object_),
+            "DECODED_SAMPLES": np.array([[3]]),
+            "IS_FINAL": np.array([[True]]),
+            "COMPUTE_MS": np.array([[1.0]], np.float32),
+            "ALTERNATIVE_TEXTS": np.array([[b"turn it off", b"turn it of"]], np.object_),
+            "ALTERNATIVE_CONFIDENCES": np.array([[0.9, 0.1]], np.float32),
+            "WORDS": np.array([[b"turn", b"it", b"off"]], np.object_),
+            "WORD_SPANS": np.array([[[0, 1], [1, 2], [2, 3]]]),
+        }
+        return SimpleNamespace(as_numpy=outputs.get)
+
+
+async def test_texts_that_are_asked_for_get_capitals_where_the_recognizer_writes_none():
+    triton = BareTriton()
+    client = TritonClient("localhost:1")
+    await client._client.close()
+    client._client = triton
+    recognizer = TritonRecognizer(client)
+    await recognizer.prepare()
+    audio = np.zeros(3, np.float32)
+    partial = await recognizer.open_sequence().send(audio, decode=False, end=False)
+    final = await recognizer.open_sequence().send(audio, decode=False, end=True)
+    triton.error = InferenceServerException("no such model", "StatusCode.UNAVAILABLE")
+    bare = await recognizer.open_sequence().send(audio, decode=True, end=False)
+    await client.close()
+    assert (partial.text, final.text, bare.text) == ("turn it off", "Turn it off", "turn it off")
+    assert [word.text for word in final.words] == ["Turn", "it", "off"]
+    assert [one.text for one in final.alternatives] == ["Turn it off", "turn it of"]

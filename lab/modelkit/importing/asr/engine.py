@@ -30,7 +30,7 @@ from modelkit.importing.asr.origin import encode
 from modelkit.triton_models import check_target, write_asr
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -47,6 +47,7 @@ _SETTINGS = {
     "max_candidate_sequences: 64": "max_candidate_sequences: 256",
 }
 _LANGUAGES = 'key: "languages", value: {{ string_value: "{}" }}'
+_PUNCTUATES = 'key: "punctuates", value: {{ string_value: "{}" }}'
 _TOLERANCE = {"float32": 1e-3, "int8": 0.25}
 """Greatest difference of the encoder's frames from the origin's, as a share of their greatest value."""
 
@@ -149,7 +150,9 @@ def import_asr(
             files,
             recognizer,
             card,
-            _SETTINGS | {_LANGUAGES.format("en"): _LANGUAGES.format(",".join(languages))},
+            _SETTINGS
+            | {_LANGUAGES.format("en"): _LANGUAGES.format(",".join(languages))}
+            | {_PUNCTUATES.format("true"): _PUNCTUATES.format(str(_punctuates(checkpoint.pieces)).lower())},
         )
     return card
 
@@ -169,6 +172,12 @@ def _decoder(checkpoint: AsrCheckpoint, wanted: Decoder | None) -> Decoder:
     if wanted is not None and wanted not in there:
         raise CheckpointError(f"{checkpoint.name} has no decoder {wanted}: leave out --decoder, or choose {there[0]}")
     return wanted or there[0]
+
+
+def _punctuates(pieces: Sequence[str]) -> bool:
+    """Return whether a vocabulary has capitals and marks; control tokens such as ``<EOU>`` are neither."""
+    spelled = [piece for piece in pieces if not piece.startswith("<")]
+    return any(piece != piece.lower() for piece in spelled) and any(set(piece) & set(".?,") for piece in spelled)
 
 
 def _prompts(checkpoint: AsrCheckpoint, language: str | None) -> dict[str, int]:

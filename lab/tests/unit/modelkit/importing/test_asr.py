@@ -186,6 +186,9 @@ def test_a_folder_of_transformers_is_imported(tmp_path: Path, *, prompted: bool)
     found = sequence if isinstance(sequence, torch.Tensor) else sequence.sequences
     blank = network.config.blank_token_id
     assert tokens == [token for token in found[0].tolist() if token != blank]
+    config = (tmp_path / "engine" / "triton" / "asr" / "config.pbtxt").read_text()
+    assert 'key: "punctuates", value: { string_value: "false" }' in config
+    assert ('"auto,' in config) == prompted
     assert tokens
 
 
