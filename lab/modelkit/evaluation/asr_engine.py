@@ -17,6 +17,7 @@ from engines.asr.serving.utterance import SAMPLE_RATE, Utterance
 from modelkit.errors import DataError, EngineError
 from modelkit.evaluation.recordings import read_clip
 from modelkit.text_files import read_text
+from modelkit.triton_models import MODEL_REPOSITORY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -90,6 +91,9 @@ def summed_errors(done: Sequence[Transcribed]) -> float | None:
 
 def _load(engine: Path) -> Recognizer:
     model = engine / "triton" / "asr"
+    own = model / "1" / "model.py"
+    if own.exists() and own.read_bytes() != (MODEL_REPOSITORY / "asr" / "1" / "model.py").read_bytes():
+        raise EngineError(f"{engine} brings code of its own: serve it with --engine-code, and judge the service")
     parameters = dict(_PARAMETER.findall(read_text(model / "config.pbtxt"))) | _ON_THE_CPU
     try:
         return load_recognizer(model / "1", _ARGUMENTS, parameters)
