@@ -90,7 +90,7 @@ def test_two_channels_are_two_results(server_address: str, command: Path, tmp_pa
     [
         (("--language-code", "de-DE"), "language"),
         (("--model-name", "parakeet-ctc-riva-0-6b-zh-cn"), "model"),
-        (("--speaker-diarization", "--diarization-max-speakers", "40"), "max_speaker_count"),
+        (("--speaker-diarization", "--diarization-max-speakers", "40"), "40 speakers"),
         (("--stop-history", "20000"), "stop_history"),
         (("--custom-configuration", "gpu:0"), "gpu"),
     ],
