@@ -81,7 +81,7 @@ class SpeechBegan:
     turn: int
     """Number of the turn within its conversation, from 1."""
     start_seconds: float
-    """Where the speech begins."""
+    """Beginning of the speech."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the event as a line of the command's `--json` has it."""
@@ -103,11 +103,11 @@ class SpeakerSpan:
     """Speech of one speaker."""
 
     speaker: Speaker
-    """Who speaks."""
+    """Speaker of the span."""
     start_seconds: float
-    """Where the speech begins."""
+    """Beginning of the speech."""
     end_seconds: float
-    """Where it ends."""
+    """End of the speech."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,7 +64,7 @@ class ConverseOptions(AskOptions, total=False):
     agent: str
     """Name of the agent that holds the dialog, where the server has some; "": every turn stands alone."""
     diarization: Diarization | None
-    """Whether and how speakers are told apart, where the server does that; None: not at all."""
+    """Settings for telling speakers apart, where the server does that; None: speakers are not told apart."""
     session: Session | None
     """The session that the dialog is part of; None: it ends with the conversation."""
     tools: Mapping[str, Tool] | None

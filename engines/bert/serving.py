@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 import traceback
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import triton_python_backend_utils as pb_utils
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 logger = logging.getLogger(__name__)
+
+_T = TypeVar("_T")
 
 _DEADLINES = Deadlines()
 
@@ -45,6 +48,40 @@ def tensor(request: object, name: str) -> npt.NDArray[Any]:
     """Read an input of a request."""
     values: npt.NDArray[Any] = pb_utils.get_input_tensor_by_name(request, name).as_numpy()
     return values
+
+
+def embeddings(
+    requests: Sequence[object], read: Callable[[object], list[_T]], embed: Callable[[list[_T]], npt.NDArray[np.float32]]
+) -> list[object]:
+    """Answer requests for vectors, those of all in one run of the network.
+
+    Args:
+        requests: each gets its own answer; one that is overdue or cannot be read gets its own error.
+        read: returns what a request wants embedded.
+        embed: returns the vectors, ``[items, dimensions]``.
+    """
+    began = time.perf_counter()
+    found = [_read_one(request, read) for request in requests]
+    vectors = embed([item for one in found if isinstance(one, list) for item in one])
+    compute_ms = (time.perf_counter() - began) * 1000
+    responses, at = [], 0
+    for one in found:
+        if isinstance(one, list):
+            own = vectors[at : at + len(one)]
+            took = np.full((len(own), 1), compute_ms, np.float32)
+            responses.append(response({"EMBEDDING": own, "COMPUTE_MS": took}))
+            at += len(one)
+        else:
+            responses.append(overdue() if one is None else refusal(one))
+    return responses
+
+
+def _read_one(request: object, read: Callable[[object], list[_T]]) -> list[_T] | Exception | None:
+    """Return what a request wants, its error, or None where it is overdue."""
+    try:
+        return None if is_overdue(request) else read(request)
+    except Exception as error:  # noqa: BLE001 - whatever cannot be read, the others of the batch are served
+        return error
 
 
 def texts(request: object, name: str) -> list[str]:

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import onnxruntime as ort
 import soxr
 
+from engines.session import load_session
 from engines.tts.voice import cut
 from engines.tts.waveform import SAMPLE_RATE
 
@@ -104,14 +104,8 @@ class PiperVoice:
         """
         self.name, self.language = name, config.language
         self._config = config
-        options = ort.SessionOptions()
-        options.intra_op_num_threads = threads
-        options.inter_op_num_threads = 1
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        options.enable_mem_pattern = False
-        options.enable_cpu_mem_arena = False
         try:
-            self._session = ort.InferenceSession(str(network), options, providers=["CPUExecutionProvider"])
+            self._session = load_session(network, threads)
         except Exception as error:  # the library raises classes of its own
             raise VoiceFileError(f"{network} is no network that can be loaded ({error}): download it again") from error
         names = {one.name for one in self._session.get_inputs()}

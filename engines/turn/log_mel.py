@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engines.mel_filters import slaney_filters
+from engines.spectra import periodic_hann, slaney_filters, whisper_log_mel
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -21,9 +21,6 @@ FRAMES = MAX_SAMPLES // HOP
 MELS = 80
 
 _WINDOW = 400
-_MIN_POWER = 1e-10
-_RANGE = 8.0
-"""Decades below the loudest value at which the spectrogram is clipped."""
 _VARIANCE_FLOOR = 1e-7
 
 
@@ -38,13 +35,8 @@ def log_mel(samples: Floats) -> Floats:
     sound = (sound - sound.mean()) / np.sqrt(sound.var() + _VARIANCE_FLOOR)
     padded = np.pad(sound, _WINDOW // 2, mode="reflect")
     frames = np.lib.stride_tricks.sliding_window_view(padded, _WINDOW)[: FRAMES * HOP : HOP]
-    spectra = np.fft.rfft(frames * _HANN, axis=1).astype(np.complex64)
-    powers = np.square(spectra.real) + np.square(spectra.imag)
-    logarithms = np.log10(np.maximum(_FILTERS @ powers.T, _MIN_POWER))
-    clipped = np.maximum(logarithms, logarithms.max() - np.float32(_RANGE))
-    scaled: Floats = (clipped + 4) / 4
-    return scaled
+    return whisper_log_mel(frames * _HANN, _FILTERS)
 
 
-_HANN = (0.5 - 0.5 * np.cos(2 * np.pi * np.arange(_WINDOW) / _WINDOW)).astype(np.float32)
+_HANN = periodic_hann(_WINDOW)
 _FILTERS = slaney_filters(MELS, _WINDOW, SAMPLE_RATE)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import shutil
 from dataclasses import asdict
 from pathlib import Path
@@ -45,6 +46,8 @@ HINTS_FILE = "phrase_hints.json"
 SHIPPED_KINDS = MODEL_REPOSITORY / "intent_slot_decode" / VERSION / UTTERANCE_KINDS
 """The classifier of utterance kinds, which serves every domain."""
 
+_SETTING = r'((?:key: "{0}", value: \{{ string_value: "|\b{0}: ))[\w.,-]+'
+"""A parameter or a number of a ``config.pbtxt``, with its value behind the group."""
 _OF_ONE_NETWORK = ("*.onnx", "*.onnx.data", "*.safetensors", "*.json", "*.npz", "__pycache__")
 
 
@@ -139,16 +142,16 @@ def write_asr(
         files: a folder with the files of the recognizer.
         recognizer: its kind, and what that kind wants to know (:mod:`engines.asr.recognizers`).
         card: what the network is; today's date is put before it, unless it has one.
-        settings: parts of the shipped ``config.pbtxt``, each of which stands there once, and what replaces them.
+        settings: values of the shipped ``config.pbtxt`` that are others here, by the name of a parameter or field.
     """
     with whole_directory(directory / "triton") as target:
         model = target / "asr"
         shutil.copytree(MODEL_REPOSITORY / "asr", model, ignore=shutil.ignore_patterns(FOLDER, "__pycache__"))
         text = (model / "config.pbtxt").read_text(encoding="utf-8")
-        for old, new in settings.items():
-            if text.count(old) != 1:
-                raise EngineError(f"{MODEL_REPOSITORY / 'asr'} has no {old!r} to be set: use the checkout as it is")
-            text = text.replace(old, new)
+        for name, value in settings.items():
+            text, count = re.subn(_SETTING.format(re.escape(name)), rf"\g<1>{value}", text)
+            if count != 1:
+                raise EngineError(f"{MODEL_REPOSITORY / 'asr'} has no {name!r} to be set: use the checkout as it is")
         (model / "config.pbtxt").write_text(text, encoding="utf-8")
         shutil.copytree(files, model / VERSION, dirs_exist_ok=True)
         (model / VERSION / CARD).write_text(_json(recognizer), encoding="utf-8")

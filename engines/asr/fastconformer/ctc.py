@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from engines.asr.search.hints import PhraseBias
 
     Floats = NDArray[np.float32]
+    Prefix = tuple[int, ...]
+    Ends = tuple[float, float]
+    """Logarithms of the probability that a prefix ends in a blank, and in its last token."""
 
 _CANDIDATES = 12
 """Tokens of a frame that a beam goes on with."""
@@ -56,30 +59,23 @@ def search(log_probabilities: Floats, wanted: int, bias: PhraseBias | None = Non
     """
     blank = log_probabilities.shape[1] - 1
     width = max(width, wanted)
-    # By prefix: logarithms of the probability that it ends in a blank, and in its last token.
-    beams: dict[tuple[int, ...], tuple[float, float]] = {(): (0.0, _NEVER)}
-    earned: dict[tuple[int, ...], tuple[object, float]] = {
-        (): (bias.initial, bias.initial_bonus) if bias else (None, 0.0)
-    }
+    beams: dict[Prefix, Ends] = {(): (0.0, _NEVER)}
+    earned: dict[Prefix, tuple[Any, float]] = {(): (bias.initial, bias.initial_bonus) if bias else (None, 0.0)}
     for row in log_probabilities:
         candidates = np.argpartition(row, -min(_CANDIDATES, len(row)))[-_CANDIDATES:]
-        following: dict[tuple[int, ...], tuple[float, float]] = {}
-
-        def add(prefix: tuple[int, ...], ends_blank: float, ends_token: float) -> None:
-            known = following.get(prefix, (_NEVER, _NEVER))  # noqa: B023 - called in this pass alone
-            following[prefix] = (_sum(known[0], ends_blank), _sum(known[1], ends_token))  # noqa: B023
-
+        following: dict[Prefix, Ends] = {}
         for prefix, (by_blank, by_token) in beams.items():
             both = _sum(by_blank, by_token)
-            add(prefix, both + float(row[blank]), by_token + float(row[prefix[-1]]) if prefix else _NEVER)
+            again = by_token + float(row[prefix[-1]]) if prefix else _NEVER
+            _add(following, prefix, (both + float(row[blank]), again))
             for token in candidates.tolist():
                 if token == blank:
                     continue
                 longer = (*prefix, token)
                 before = by_blank if prefix and prefix[-1] == token else both
-                add(longer, _NEVER, before + float(row[token]))
+                _add(following, longer, (_NEVER, before + float(row[token])))
                 if bias and longer not in earned:
-                    state, bonus = bias.advance(earned[prefix][0], token)  # type: ignore[arg-type]
+                    state, bonus = bias.advance(earned[prefix][0], token)
                     earned[longer] = state, earned[prefix][1] + bonus
         ranked = sorted(following, key=lambda p: -(_sum(*following[p]) + earned.get(p, (None, 0.0))[1]))
         beams = {prefix: following[prefix] for prefix in ranked[:width]}
@@ -87,9 +83,15 @@ def search(log_probabilities: Floats, wanted: int, bias: PhraseBias | None = Non
     found = []
     for prefix, probabilities in beams.items():
         log_probability = _sum(*probabilities)
-        bonus = earned[prefix][1] + bias.finish(earned[prefix][0]) if bias else 0.0  # type: ignore[arg-type]
+        bonus = earned[prefix][1] + bias.finish(earned[prefix][0]) if bias else 0.0
         found.append(Alternative(prefix, log_probability, log_probability + bonus))
     return sorted(found, key=lambda one: -one.score)[:wanted]
+
+
+def _add(prefixes: dict[Prefix, Ends], prefix: Prefix, ends: Ends) -> None:
+    """Add a way to a prefix to those that are known."""
+    known = prefixes.get(prefix, (_NEVER, _NEVER))
+    prefixes[prefix] = (_sum(known[0], ends[0]), _sum(known[1], ends[1]))
 
 
 def _sum(one: float, other: float) -> float:

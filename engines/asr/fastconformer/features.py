@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engines.asr.serving.utterance import SAMPLE_RATE
-from engines.mel_filters import slaney_filters
+from engines.spectra import powers, slaney_filters
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -59,7 +59,5 @@ class LogMel:
             before = audio[low - 1 : high - 1] if low else np.concatenate([np.zeros(1, np.float32), audio[: high - 1]])
             part[low - begin : high - begin] = audio[low:high] - _PREEMPHASIS * before
         windows = np.lib.stride_tricks.sliding_window_view(part, _FOURIER)[::FRAME_SAMPLES] * self._window
-        spectra = np.fft.rfft(windows, axis=1).astype(np.complex64)
-        powers = np.square(spectra.real) + np.square(spectra.imag)
-        logarithms: NDArray[np.float32] = np.log(powers @ self._filters + _FLOOR)
+        logarithms: NDArray[np.float32] = np.log(powers(windows) @ self._filters + _FLOOR)
         return logarithms

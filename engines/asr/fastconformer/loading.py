@@ -11,9 +11,9 @@ from engines.asr.fastconformer.names import CTC_HEAD, ENCODER, JOINT, PIECES, PR
 from engines.asr.fastconformer.recognizer import FastConformerRecognizer
 from engines.asr.fastconformer.shape import Shape
 from engines.asr.fastconformer.transducer import Transducer
-from engines.asr.session import load_session
 from engines.asr.tokenizer import Tokenizer
 from engines.gpu.device import NETWORK, Placement, cuda_devices, usable_device
+from engines.session import load_session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -3,7 +3,7 @@
 SUBSAMPLED = ("sub0", "sub1", "sub2")
 """Last frames before each of the three convolutions that subsample: a part of a stream's state."""
 CACHED = ("keys", "values", "conv")
-"""What each layer keeps of a stream; inputs of a step are called ``keys_0``, ``values_0``, ``conv_0``, ``keys_1`` …"""
+"""State of a stream in each layer; the inputs of a step are named by layer, as ``keys_0``."""
 PROMPT = "prompt"
 """Input of networks with prompts, after all others."""
 INPUTS = ("mels", "keep1", "keep2", "bias", *SUBSAMPLED)

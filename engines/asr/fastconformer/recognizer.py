@@ -219,10 +219,16 @@ class FastConformerRecognizer:
 
     def _follow_ctc(self, rows: Sequence[tuple[Utterance, _Progress]], encoded: Sequence[Floats]) -> None:
         """Look at the frames by the CTC head, where texts or alternatives come from it."""
-        for (utterance, progress), frames in zip(rows, encoded, strict=True):
-            if self._ctc is None or not len(frames) or (self._transducer is not None and utterance.wanted == 1):
-                continue
-            found = self._ctc(frames)
+        asked = [
+            (utterance, progress, frames)
+            for (utterance, progress), frames in zip(rows, encoded, strict=True)
+            if len(frames) and (self._transducer is None or utterance.wanted > 1)
+        ]
+        if self._ctc is None or not asked:
+            return
+        ends = np.cumsum([len(frames) for *_, frames in asked])
+        together = np.split(self._ctc(np.concatenate([frames for *_, frames in asked])), ends[:-1])
+        for (utterance, progress, _), found in zip(asked, together, strict=True):
             if utterance.searched:
                 progress.log_probabilities.append(found)
             if self._transducer is None:

@@ -13,7 +13,7 @@ from engines.asr.moonshine.drafting import MAX_ROWS, Drafter, drafting_pays
 from engines.asr.moonshine.encoder import Encoder, frames_of
 from engines.asr.serving.batching import group_by_length
 from engines.asr.serving.utterance import SAMPLE_RATE, Utterance
-from engines.asr.session import load_session
+from engines.session import load_session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

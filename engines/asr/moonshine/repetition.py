@@ -13,12 +13,12 @@ that all of them look at has room for so many. In 847 beginnings of recordings n
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from engines.asr.moonshine.alignment import warp
+from engines.asr.repetitions import Repetition, repetition_at, without_overlaps
 from engines.asr.search.spelling import spell
 
 if TYPE_CHECKING:
@@ -54,40 +54,18 @@ _FUNCTION_WORDS = frozenset(
 """Nobody repeats them in a row, and decoders do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Repetition:
-    """Words that stand several times in a row.
-
-    Attributes:
-        first: index of the first word.
-        size: words of the phrase.
-        count: how many times it stands there, at least 2.
-    """
-
-    first: int
-    size: int
-    count: int
-
-    @property
-    def end(self) -> int:
-        """One past the index of the last word."""
-        return self.first + self.size * self.count
-
-
 def find_repetitions(words: Sequence[TokenizedWord]) -> list[Repetition]:
     """Return what is repeated, in order; each word belongs to one repetition at most.
 
     Numbers in figures are left out: "555" is one word, and digits say nothing about how it was spoken.
     """
     keys = [spell(word.text).strip() for word in words]
-    found: list[Repetition] = []
-    at = 0
-    while at < len(keys):
+
+    def best_at(at: int) -> Repetition | None:
         best = max((_repetition_at(keys, at, size) for size in range(1, MAX_PHRASE_WORDS + 1)), key=_covered)
-        if best.count > 1:
-            found.append(best)
-        at = best.end if best.count > 1 else at + 1
-    return found
+        return best if best.count > 1 else None
+
+    return without_overlaps(len(keys), best_at)
 
 
 def without_loops(tokens: Sequence[int], words: Sequence[TokenizedWord], weights: NDArray[np.float32]) -> list[int]:
@@ -175,11 +153,9 @@ def _has_room(words: Sequence[TokenizedWord], repetition: Repetition, starts: ND
 
 def _repetition_at(keys: Sequence[bytes], at: int, size: int) -> Repetition:
     phrase = keys[at : at + size]
-    count = 1
     if len(phrase) == size and all(phrase) and not any(map(_has_figures, phrase)):
-        while keys[at + count * size : at + (count + 1) * size] == phrase:
-            count += 1
-    return Repetition(at, size, count)
+        return repetition_at(keys, at, size)
+    return Repetition(at, size, 1)
 
 
 def _has_figures(key: bytes) -> bool:

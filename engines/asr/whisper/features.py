@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engines.asr.serving.utterance import SAMPLE_RATE
-from engines.mel_filters import slaney_filters
+from engines.spectra import periodic_hann, slaney_filters, whisper_log_mel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,9 +19,6 @@ WINDOW_FRAMES = 3000
 """Frames of the longest audio that the network reads at a time: 30 s."""
 
 _FFT = 400
-_MIN_POWER = 1e-10
-_RANGE = 8.0
-"""Decades below the loudest value at which the spectrogram is clipped."""
 
 
 class LogMel:
@@ -29,7 +26,7 @@ class LogMel:
 
     def __init__(self, bins: int) -> None:
         self._filters = slaney_filters(bins, _FFT, SAMPLE_RATE)
-        self._hann = (0.5 - 0.5 * np.cos(2 * np.pi * np.arange(_FFT) / _FFT)).astype(np.float32)
+        self._hann = periodic_hann(_FFT)
 
     def __call__(self, audio: Floats, frames: int) -> Floats:
         """Return the spectrogram of audio, with silence behind it.
@@ -46,9 +43,4 @@ class LogMel:
         sound[: len(heard)] = heard
         padded = np.pad(sound, _FFT // 2, mode="reflect")
         windows = np.lib.stride_tricks.sliding_window_view(padded, _FFT)[: frames * HOP : HOP]
-        spectra = np.fft.rfft(windows * self._hann, axis=1).astype(np.complex64)
-        powers = np.square(spectra.real) + np.square(spectra.imag)
-        logarithms = np.log10(np.maximum(self._filters @ powers.T, _MIN_POWER))
-        clipped = np.maximum(logarithms, logarithms.max() - np.float32(_RANGE))
-        scaled: Floats = (clipped + 4) / 4
-        return scaled
+        return whisper_log_mel(windows * self._hann, self._filters)

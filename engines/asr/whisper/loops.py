@@ -7,8 +7,9 @@ in the audio tells: alignment spreads a text over the audio, and what is said ag
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from engines.asr.repetitions import Repetition, repetition_at, without_overlaps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,39 +25,17 @@ _SECONDS_A_CHARACTER = 0.045
 """Fastest speech: about 22 characters a second."""
 
 
-@dataclass(frozen=True, slots=True)
-class Repetition:
-    """Tokens that stand several times in a row.
-
-    Attributes:
-        first: index of the first token.
-        size: tokens of the phrase.
-        count: how many times it stands there, at least 2.
-    """
-
-    first: int
-    size: int
-    count: int
-
-    @property
-    def end(self) -> int:
-        """One past the index of the last token."""
-        return self.first + self.size * self.count
-
-
 def find_repetitions(tokens: Sequence[int]) -> list[Repetition]:
     """Return what is suspiciously often repeated, in order and without overlaps."""
-    found: list[Repetition] = []
-    at = 0
-    while at < len(tokens):
-        sizes = range(1, min(_MAX_TOKENS, (len(tokens) - at) // 2) + 1)
-        each = (Repetition(at, size, _count(tokens, at, size)) for size in sizes)
+    items = list(tokens)
+
+    def best_at(at: int) -> Repetition | None:
+        sizes = range(1, min(_MAX_TOKENS, (len(items) - at) // 2) + 1)
+        each = (repetition_at(items, at, size) for size in sizes)
         suspicious = [one for one in each if one.count >= (2 if one.size >= _MIN_LONG_TOKENS else 3)]
-        best = max(suspicious, key=lambda one: (one.size * one.count, -one.size), default=None)
-        if best is not None:
-            found.append(best)
-        at = best.end if best is not None else at + 1
-    return found
+        return max(suspicious, key=lambda one: (one.size * one.count, -one.size), default=None)
+
+    return without_overlaps(len(items), best_at)
 
 
 def is_suspicious(tokens: Sequence[int], text: str) -> bool:
@@ -87,10 +66,3 @@ def without_loops(tokens: Sequence[int], starts: Sequence[float], text: Callable
             # The text breaks off in the middle of the loop.
             at = len(tokens)
     return [*kept, *tokens[at:]]
-
-
-def _count(tokens: Sequence[int], at: int, size: int) -> int:
-    phrase, count = list(tokens[at : at + size]), 1
-    while list(tokens[at + count * size : at + (count + 1) * size]) == phrase:
-        count += 1
-    return count

@@ -29,7 +29,7 @@ _BATCH = 64
 
 @dataclass(frozen=True, slots=True)
 class LiveCost:
-    """What live streams cost.
+    """Cost of live streams.
 
     Attributes:
         streams: open at a time; every other one speaks, in turns of four seconds.

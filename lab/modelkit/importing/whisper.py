@@ -74,17 +74,15 @@ def import_whisper(folder: Path | None, directory: Path, *, language: str, preci
 
 
 def _settings(recognizer: WhisperRecognizer, language: str) -> dict[str, str]:
-    """Return what is written in place of texts of the shipped configuration."""
+    """Return what the engine sets otherwise than the shipped configuration."""
     languages = [language, *((AUTO, *recognizer.languages) if recognizer.translates else ())]
-    named = {
-        "languages": ("en", ",".join(dict.fromkeys(languages))),
-        "translates": ("false", str(recognizer.translates).lower()),
+    return {
+        "languages": ",".join(dict.fromkeys(languages)),
+        "translates": str(recognizer.translates).lower(),
         # A text costs the whole network again.
-        "partial_interval_seconds": ("0.4", "0.8"),
-        "max_utterance_seconds": ("30", f"{recognizer.max_seconds:g}"),
+        "partial_interval_seconds": "0.8",
+        "max_utterance_seconds": f"{recognizer.max_seconds:g}",
     }
-    form = 'parameters: {{ key: "{}", value: {{ string_value: "{}" }} }}'
-    return {form.format(key, shipped): form.format(key, own) for key, (shipped, own) in named.items()}
 
 
 def _checked(files: Path, precision: str, language: str) -> WhisperRecognizer:

@@ -19,8 +19,8 @@ from engines.asr.fastconformer.names import ENCODER, PIECES
 from engines.asr.fastconformer.torch_step import weights_of
 from engines.asr.serving.requests import AUTO
 from engines.asr.serving.utterance import SAMPLE_RATE, Utterance
-from engines.asr.session import load_session
 from engines.gpu.device import NETWORK
+from engines.session import load_session
 from modelkit.errors import CheckpointError
 from modelkit.importing.asr.checkpoint import build_networks
 from modelkit.importing.asr.export import export
@@ -43,11 +43,9 @@ if TYPE_CHECKING:
 _SPEECH = Path(__file__).resolve().parents[4] / "demo" / "recordings" / "museum_boat.flac"
 _SETTINGS = {
     # Chunks are read once, so that many streams share a step.
-    "max_batch_size: 32": "max_batch_size: 64",
-    "max_candidate_sequences: 64": "max_candidate_sequences: 256",
+    "max_batch_size": "64",
+    "max_candidate_sequences": "256",
 }
-_LANGUAGES = 'key: "languages", value: {{ string_value: "{}" }}'
-_PUNCTUATES = 'key: "punctuates", value: {{ string_value: "{}" }}'
 _TOLERANCE = {"float32": 1e-3, "int8": 0.25}
 """Greatest difference of the encoder's frames from the origin's, as a share of their greatest value."""
 
@@ -74,7 +72,7 @@ class AsrOptions:
 
 @dataclass(frozen=True, slots=True)
 class Parity:
-    """How near an engine is to its origin, on a recording of speech.
+    """Difference between an engine and its origin, on a recording of speech.
 
     Attributes:
         frames: frames of the encoder that were compared.
@@ -150,9 +148,7 @@ def import_asr(
             files,
             recognizer,
             card,
-            _SETTINGS
-            | {_LANGUAGES.format("en"): _LANGUAGES.format(",".join(languages))}
-            | {_PUNCTUATES.format("true"): _PUNCTUATES.format(str(_punctuates(checkpoint.pieces)).lower())},
+            _SETTINGS | {"languages": ",".join(languages), "punctuates": str(_punctuates(checkpoint.pieces)).lower()},
         )
     return card
 

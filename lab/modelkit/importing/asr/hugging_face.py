@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 STREAMING, PROMPTED = "nemotron_asr_streaming", "nemotron3_5_asr"
 _LOOK_AHEADS = {STREAMING: (13, 6, 1, 0), PROMPTED: (13, 6, 3, 1, 0)}
-"""What the published checkpoints were trained for, where the folder does not tell."""
+"""Look-aheads of the published checkpoints, for folders that state none."""
 _FEATURES = {
     "sampling_rate": SAMPLE_RATE,
     "hop_length": 160,

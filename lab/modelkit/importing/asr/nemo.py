@@ -12,7 +12,7 @@ import numpy as np
 
 from engines.asr.fastconformer.shape import SUBSAMPLING, Shape
 from engines.asr.serving.utterance import SAMPLE_RATE
-from engines.mel_filters import slaney_filters
+from engines.spectra import slaney_filters
 from modelkit.errors import CheckpointError
 from modelkit.importing.asr.checkpoint import AsrCheckpoint, check_sizes
 from modelkit.importing.engine import digests

@@ -21,7 +21,7 @@ from engines.asr.recognizers import read_card
 from engines.asr.serving.engine import AsrEngine
 from engines.asr.serving.requests import AsrRequest, AsrSettings
 from engines.asr.serving.utterance import SAMPLE_RATE, Utterance
-from engines.asr.session import load_session
+from engines.session import load_session
 from lab.tests.unit.modelkit.importing.asr_checkpoints import NEMO, changed, hugging_face_folder
 from modelkit.errors import CheckpointError
 from modelkit.importing.asr.engine import AsrOptions, import_asr, read_all

@@ -1,4 +1,4 @@
-"""Sessions of onnxruntime for recognition."""
+"""Sessions of onnxruntime."""
 
 from __future__ import annotations
 
