@@ -48,7 +48,7 @@ class TritonPythonModel:
 
 
 class _OnnxNetwork:
-    """A network on onnxruntime, whose batches are computed one after another."""
+    """A network, or a stage of one, on onnxruntime; batches are computed one after another."""
 
     def __init__(self, version: Path, threads: int, tensorrt: bool) -> None:
         path = network_file(version)
@@ -70,7 +70,8 @@ class _OnnxNetwork:
             results = self._session.run(list(computed.values()))
             compute_ms = (time.perf_counter() - began) * 1000
             for index, result in zip(computed, results, strict=True):
-                responses[index] = serving.network_response(result, compute_ms)
+                took = compute_ms + serving.earlier_ms(requests[index])
+                responses[index] = serving.network_response(result, took)
         return responses
 
     def close(self) -> None:

@@ -121,7 +121,9 @@ def response(outputs: Mapping[str, npt.NDArray[Any]]) -> object:
     return pb_utils.InferenceResponse([pb_utils.Tensor(name, values) for name, values in outputs.items()])
 
 
-def network_response(result: Mapping[str, npt.NDArray[np.float32]], compute_ms: float) -> object:
+def network_response(
+    result: Mapping[str, npt.NDArray[np.float32]], compute_ms: float | npt.NDArray[np.float32]
+) -> object:
     """Make a response of a network's results for one request, ``[rows, …]`` each.
 
     Args:
@@ -130,7 +132,14 @@ def network_response(result: Mapping[str, npt.NDArray[np.float32]], compute_ms: 
     """
     rows = len(next(iter(result.values())))
     outputs = {name.upper(): values for name, values in result.items()}
-    return response(outputs | {"COMPUTE_MS": np.full((rows, 1), compute_ms, np.float32)})
+    took = np.broadcast_to(np.float32(compute_ms), (rows, 1))
+    return response(outputs | {"COMPUTE_MS": np.ascontiguousarray(took)})
+
+
+def earlier_ms(request: object) -> float | npt.NDArray[np.float32]:
+    """Return the milliseconds that the stages before took; 0 for a network that is whole."""
+    given = pb_utils.get_input_tensor_by_name(request, "EARLIER_MS")
+    return 0.0 if given is None else given.as_numpy()
 
 
 def failure(error: BadRequestError) -> object:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import onnxruntime as ort
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 MASK = "attention_mask"
 INPUTS = ("input_ids", MASK, "token_type_ids")
 """What a network may read, as :class:`engines.bert.tokenizing.TokenBatch` has it; all but the mask may be missing."""
+HIDDEN, NEXT_HIDDEN = "hidden_state", "next_hidden_state"
+"""What a stage of a network that was cut reads of the stage before, and gives to the next one."""
 _MAX_GROUP_TOKENS = 2048
 """Tokens, padding included, of one call. On a CPU a larger batch takes more memory and as long a token."""
 _MAX_PADDED_SHARE = 0.25
@@ -32,7 +34,10 @@ class _Row(NamedTuple):
 
 
 class BertSession:
-    """BERT exported to ONNX with int64 inputs ``[rows, tokens]``.
+    """BERT exported to ONNX with int64 inputs ``[rows, tokens]``, or one stage of it.
+
+    Stages compute, bit for bit, what the whole does: each groups the rows of a request alike, and hands on the vectors
+    at padding too.
 
     Args:
         path: the ``.onnx`` file. An output whose second axis is called ``tokens`` has a value or vector a token, any
@@ -65,19 +70,20 @@ class BertSession:
         self.inputs = tuple(node.name for node in self._session.get_inputs())
         self.outputs = tuple(node.name for node in self._session.get_outputs())
         self._per_token = tuple(node.shape[1:2] == ["tokens"] for node in self._session.get_outputs())
-        if MASK not in self.inputs or not set(self.inputs) <= set(INPUTS):
+        if MASK not in self.inputs or not set(self.inputs) <= {*INPUTS, HIDDEN}:
             wanted = f"needs {MASK}, and may have of the others {', '.join(n for n in INPUTS if n != MASK)}"
             raise ValueError(f"{path} has the inputs {', '.join(self.inputs)}, but {wanted}: export it again")
 
-    def run(self, requests: Sequence[Mapping[str, npt.NDArray[np.int64]]]) -> list[dict[str, npt.NDArray[np.float32]]]:
+    def run(self, requests: Sequence[Mapping[str, npt.NDArray[Any]]]) -> list[dict[str, npt.NDArray[np.float32]]]:
         """Run all rows of all requests, those of like length together.
 
         Args:
-            requests: for each the model's inputs, ``[rows, tokens]`` int64, padded on the right; rows and tokens
-                may differ from request to request.
+            requests: for each the model's inputs, ``[rows, tokens]`` int64 and the hidden state ``[rows, tokens,
+                width]`` float32, padded on the right; rows and tokens may differ from request to request.
 
         Returns:
-            For each request the model's outputs, ``[rows, tokens, …]`` or ``[rows, …]`` float32; zeros at padding.
+            For each request the model's outputs, ``[rows, tokens, …]`` or ``[rows, …]`` float32; zeros at padding but
+            in hidden states.
         """
         rows = [
             _Row(number, index, int(length))
@@ -87,14 +93,19 @@ class BertSession:
         results: list[dict[str, npt.NDArray[np.float32]]] = [{} for _ in requests]
         for group in group_rows([row.length for row in rows], self._group_tokens):
             members = [rows[member] for member in group]
+            width = max(member.length for member in members)
             feeds = {
-                name: _pad([requests[m.request][name][m.row, : m.length] for m in members]) for name in self.inputs
+                name: _pad(
+                    [requests[m.request][name][m.row, : width if name == HIDDEN else m.length] for m in members], width
+                )
+                for name in self.inputs
             }
             outputs = self._session.run(None, feeds)
             for name, per_token, output in zip(self.outputs, self._per_token, outputs, strict=True):
                 for member, values in zip(members, output, strict=True):
                     shape = requests[member.request][MASK].shape
-                    _store(results[member.request], name, member, shape if per_token else shape[:1], values)
+                    kept = member if name != NEXT_HIDDEN else member._replace(length=min(shape[1], width))
+                    _store(results[member.request], name, kept, shape if per_token else shape[:1], values)
         return results
 
 
@@ -114,8 +125,8 @@ def _store(
         target[row.row] = values
 
 
-def _pad(rows: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
-    padded = np.zeros((len(rows), max(len(row) for row in rows)), np.int64)
+def _pad(rows: Sequence[npt.NDArray[Any]], width: int) -> npt.NDArray[Any]:
+    padded = np.zeros((len(rows), width, *rows[0].shape[1:]), rows[0].dtype)
     for index, row in enumerate(rows):
         padded[index, : len(row)] = row
     return padded

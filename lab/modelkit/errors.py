@@ -4,6 +4,7 @@ ModelkitError
 ├── CheckpointError  a network made elsewhere cannot be imported
 ├── DataError        a data file does not say what its format promises
 ├── EngineError      an engine directory cannot be used
+├── SplitError       a network cannot be cut into stages
 └── TrainingError    training cannot begin or go on
 """
 
@@ -24,6 +25,10 @@ class DataError(ModelkitError):
 
 class EngineError(ModelkitError):
     """An engine directory cannot be used; the message names it."""
+
+
+class SplitError(ModelkitError):
+    """A network cannot be cut into stages; the message says why, and what can."""
 
 
 class TrainingError(ModelkitError):

@@ -9,6 +9,7 @@ name an environment, a file or a library (Triton's Python backend, "Using Custom
 from __future__ import annotations
 
 import logging
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,8 @@ VERSION = "1"
 COMPILED = "__pycache__"
 """Python may run what is compiled here in place of the file beside it: it is passed over, and never linked."""
 _DATA = frozenset({".bin", ".data", ".json", ".npz", ".onnx", ".safetensors", ".txt"})
+_STAGE = re.compile(r"_stage_[1-9]\d*$")
+"""End of the name of a stage of a network, as ``vivavoce split`` writes it."""
 _MARKERS = frozenset({".gitkeep", "built"})
 _CURE = "take it out, or serve with --engine-code if you trust who made the engine"
 
@@ -82,8 +85,10 @@ class EngineCode:
         return (folder / VERSION / COMPILED).exists() or self.replaces(folder)
 
     def file(self, own: Path) -> Path:
-        """Return the ``model.py`` to run where an engine directory has ``own``."""
-        return own if self.repository is None else self.repository / own.parent.parent.name / VERSION / CODE
+        """Return the ``model.py`` to run where an engine directory has ``own``; stages run that of their network."""
+        if self.repository is None:
+            return own
+        return self.repository / _STAGE.sub("", own.parent.parent.name) / VERSION / CODE
 
 
 def log_replaced(folder: Path) -> None:

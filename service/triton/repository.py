@@ -87,8 +87,12 @@ def overlaid(default: Path, engines: Sequence[Path], registry: EngineRegistry = 
     models = {
         name: folder for name, folder in _models(default).items() if name in registry.names or name not in ON_DEMAND
     }
+    first_steps = _steps(models)
     for engine in engines:
         models |= _models_of(engine)
+    # A pipeline has stages in place of its network, of which the shipped one would only take memory.
+    replaced = first_steps - _steps(models)
+    models = {n: folder for n, folder in models.items() if n not in replaced or folder.parent != default.resolve()}
     missing = [name for name in registry.required if not registry[name].variant and name not in models]
     if missing:
         raise FileNotFoundError(f"the model repository {default} has no model {' and no '.join(missing)}: add it")
@@ -115,6 +119,11 @@ def _models_of(engine: Path) -> dict[str, Path]:
             f"{engine} is no engine directory: it needs a folder triton/ with models, as `vivavoce train` writes it"
         )
     return found
+
+
+def _steps(models: Mapping[str, Path]) -> set[str]:
+    """Return the models that are a step of an ensemble."""
+    return {step for folder in models.values() for step in steps(_read_config(folder / CONFIG))}
 
 
 def _changed(models: Mapping[str, Path], settings: Settings) -> dict[str, str]:
