@@ -48,7 +48,7 @@ class TritonPythonModel:
 
 
 class _OnnxNetwork:
-    """A network, or a stage of one, on onnxruntime; batches are computed one after another."""
+    """A network or a stage of one on onnxruntime, a batch at a time."""
 
     def __init__(self, version: Path, threads: int, tensorrt: bool) -> None:
         path = network_file(version)

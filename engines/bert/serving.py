@@ -137,7 +137,7 @@ def network_response(
 
 
 def earlier_ms(request: object) -> float | npt.NDArray[np.float32]:
-    """Return the milliseconds that the stages before took; 0 for a network that is whole."""
+    """Return the milliseconds of the stages before; 0 for a network that is whole."""
     given = pb_utils.get_input_tensor_by_name(request, "EARLIER_MS")
     return 0.0 if given is None else given.as_numpy()
 

@@ -85,7 +85,10 @@ class EngineCode:
         return (folder / VERSION / COMPILED).exists() or self.replaces(folder)
 
     def file(self, own: Path) -> Path:
-        """Return the ``model.py`` to run where an engine directory has ``own``; stages run that of their network."""
+        """Return the ``model.py`` to run in place of ``own``.
+
+        Stages run that of their network.
+        """
         if self.repository is None:
             return own
         return self.repository / _STAGE.sub("", own.parent.parent.name) / VERSION / CODE

@@ -38,7 +38,7 @@ class Batches:
 
 @contextlib.asynccontextmanager
 async def serving(
-    repository: Path, model: str, seconds: float | None = None, *, confined: bool = False
+    repository: Path, model: str, seconds: float | None = None, *, confined: bool = False, memory_mib: int | None = None
 ) -> AsyncIterator[str]:
     """Serves a repository while the body runs; yields the address when ``model`` is ready.
 
@@ -48,11 +48,12 @@ async def serving(
         seconds: how long it may take; None for ``START_SECONDS``.
         confined: whether Triton is left with what it needs alone, as the service leaves it; a machine that has that
             elsewhere is measured all the same.
+        memory_mib: most memory of its own that each process may have, where it is confined; None for all there is.
 
     Raises:
         StartError: it did not become ready.
     """
-    run = RunFolder.open(confined=confined)
+    run = RunFolder.open(confined=confined, model_memory_bytes=memory_mib * 2**20 if memory_mib else None)
     process = None
     try:
         process = await TritonProcess.start(repository, run=run)

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from modelkit.splitting.graph import NetworkGraph
 
-_MAX_REPEATED_SHARE = 0.01
-"""Weights that two stages may both hold, as those which place tokens: a hundredth of all."""
+_MAX_REPEATED_SHARE, _MAX_REPEATED_BYTES = 0.01, 65_536
+"""Weights that two stages may both hold, as those which place tokens: a hundredth of all, or so many bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +46,17 @@ def layer_ends(graph: NetworkGraph) -> tuple[dict[int, str], int]:
         The last such tensor after each layer, by the layer's number from 1, and the number of layers.
     """
     ends: dict[int, tuple[int, str]] = {}
-    total = graph.weight_bytes(graph.ancestors(graph.outputs))
-    layers = (graph.ancestors(graph.outputs) & graph.attentions).bit_count()
+    everything = graph.ancestors(graph.outputs)
+    most = max(_MAX_REPEATED_BYTES, _MAX_REPEATED_SHARE * graph.weight_bytes(everything))
+    layers = (everything & graph.attentions).bit_count()
     for node in graph.nodes:
-        for name in node.output[:1]:
+        for name in set(node.output[:1]) - set(graph.outputs):
             before = graph.ancestors([name])
             layer = (before & graph.attentions).bit_count()
             if not 0 < layer < layers or before.bit_count() < ends.get(layer, (0, ""))[0]:
                 continue
             repeated = before & graph.ancestors(graph.outputs, name)
-            if not repeated & graph.costly and graph.weight_bytes(repeated) <= _MAX_REPEATED_SHARE * total:
+            if not repeated & graph.costly and graph.weight_bytes(repeated) <= most:
                 ends[layer] = before.bit_count(), name
     return {layer: name for layer, (_, name) in sorted(ends.items())}, layers
 

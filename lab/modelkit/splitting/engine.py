@@ -22,7 +22,7 @@ from modelkit.splitting.graph import NetworkGraph, save
 from modelkit.triton_models import NLU_MODELS, QA_MODELS, VERSION, check_target, served_models
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Sequence
 
     import numpy.typing as npt
 
@@ -34,7 +34,7 @@ _ENSEMBLES = {names[0]: names[2] for names in (NLU_MODELS, QA_MODELS)}
 """The networks that are cut, by their ensemble."""
 _LENGTHS = (24, 7, 24, 16)
 """Tokens of the rows on which the pipeline is compared with the whole: some are padded, some of another group."""
-_KNOWN_TOKENS = 100
+_KNOWN_TOKENS = 30
 """Token ids of those rows are below this, as every vocabulary has so many."""
 _SEED = 7
 
@@ -155,7 +155,9 @@ def _check_equal(whole: Path, versions: Sequence[Path]) -> None:
         )
 
 
-def _stage_config(whole: model_config_pb2.ModelConfig, name: str, reads: Collection[str]) -> model_config_pb2.ModelConfig:
+def _stage_config(
+    whole: model_config_pb2.ModelConfig, name: str, reads: Collection[str]
+) -> model_config_pb2.ModelConfig:
     """Make the configuration of a stage after that of its network, with what it reads of the network's inputs."""
     config = model_config_pb2.ModelConfig()
     config.CopyFrom(whole)

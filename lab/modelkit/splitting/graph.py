@@ -21,8 +21,8 @@ _EMBEDDING_MASK = 7
 """Place of the attention mask among the inputs of those."""
 _ATTENTION_OPERATORS = {"Softmax", "Attention", "QAttention", "MultiHeadAttention"}
 _NORM_OPERATORS = {"LayerNormalization", "SkipLayerNormalization", "InstanceNormalization"}
-_MAX_SINGLE_FILE_BYTES = 1_900_000_000
-"""A file of protobuf ends at 2 GiB; larger weights lie beside it."""
+_MAX_SINGLE_FILE_BYTES = 64_000_000
+"""Larger weights lie in a file beside the network, which is mapped: protobuf is held twice while it is loaded."""
 
 
 class NetworkGraph:
@@ -41,7 +41,9 @@ class NetworkGraph:
         try:
             self.model = onnx.load(path)
         except Exception as error:
-            raise SplitError(f"{path} cannot be read as ONNX ({type(error).__name__}): make the engine again") from error
+            raise SplitError(
+                f"{path} cannot be read as ONNX ({type(error).__name__}): make the engine again"
+            ) from error
         for node in self.model.graph.node:
             if any(attribute.HasField("g") or attribute.graphs for attribute in node.attribute):
                 raise SplitError(f"{path} has control flow ({node.op_type}), and is not cut: export without it")
@@ -121,7 +123,7 @@ class NetworkGraph:
         used = {name for node in nodes for name in node.input}
         # The mask tells the session how long the rows are, even where the graph has no use for it.
         inputs = [value for value in self.model.graph.input if not source or value.name in used | {MASK}]
-        hidden = ["rows", "tokens", width]
+        hidden: list[str | int | None] = ["rows", "tokens", width]
         if source:
             inputs.append(helper.make_tensor_value_info(HIDDEN, TensorProto.FLOAT, hidden))
         outputs = (
@@ -140,7 +142,10 @@ class NetworkGraph:
 def save(model: onnx.ModelProto, path: Path) -> None:
     """Write a network, with its weights in a second file where one would be too large."""
     large = sum(map(_bytes, model.graph.initializer)) > _MAX_SINGLE_FILE_BYTES
-    onnx.save(model, path, save_as_external_data=large, location=f"{path.name}.data" if large else None)
+    weights = path.with_name(f"{path.name}.data")
+    onnx.save(model, path, save_as_external_data=large, location=weights.name)
+    if large:
+        weights.chmod(path.stat().st_mode)  # ONNX makes it readable for its owner alone.
 
 
 def _bytes(tensor: onnx.TensorProto) -> int:

@@ -1,0 +1,147 @@
+"""Networks cut into stages: where, how evenly, and what they compute; and what is not cut."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from engines.bert.network_files import network_file
+from engines.bert.session import HIDDEN, NEXT_HIDDEN, BertSession
+from lab.tests.unit.modelkit.importing.checkpoints import (
+    ANSWERS,
+    INTENTS,
+    SEQUENCES,
+    SLOTS,
+    TOKENS,
+    hugging_face,
+)
+from modelkit.errors import EngineError, ModelkitError, SplitError
+from modelkit.importing.checkpoint import read_checkpoint
+from modelkit.importing.engine import write_engine
+from modelkit.splitting import graph
+from modelkit.splitting.engine import split_engine
+from modelkit.triton_models import MODEL_REPOSITORY, NLU_MODELS, PUNCTUATION_MODELS, QA_MODELS
+from vivavoce import cli
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LENGTHS = (19, 3, 8, 19, 30)
+"""Tokens of the rows: some are padded, and they are computed in several groups."""
+
+
+def shipped(folder: Path, models: tuple[str, ...]) -> Path:
+    for model in models:
+        shutil.copytree(MODEL_REPOSITORY / model, folder / "triton" / model, ignore=shutil.ignore_patterns("__py*"))
+    return folder
+
+
+def imported(folder: Path, *sources: Path) -> Path:
+    scratch = folder / "scratch"
+    scratch.mkdir()
+    write_engine(read_checkpoint(list(sources), scratch), folder / "engine")
+    return folder / "engine"
+
+
+def answers(folder: Path, kind: str) -> Path:
+    hugging_face(folder / "network", kind, ANSWERS)
+    return imported(folder, folder / "network")
+
+
+def two_encoders(folder: Path) -> Path:
+    hugging_face(folder / "intents", "bert", SEQUENCES, INTENTS)
+    hugging_face(folder / "slots", "bert", TOKENS, SLOTS)
+    return imported(folder, folder / "intents", folder / "slots")
+
+
+def stage_folders(engine: Path) -> list[Path]:
+    return sorted(engine.glob("triton/*_stage_*/1"))
+
+
+def batch() -> dict[str, np.ndarray]:
+    mask = (np.arange(max(LENGTHS)) < np.array(LENGTHS)[:, None]).astype(np.int64)
+    ids = np.random.default_rng(3).integers(0, 30, mask.shape) * mask
+    return {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(mask)}
+
+
+@pytest.mark.parametrize(
+    ("make", "layers"),
+    [
+        (lambda folder: answers(folder, "bert"), [[1, 1], [2, 2]]),
+        (lambda folder: answers(folder, "distilbert"), [[1, 1], [2, 2]]),
+        (lambda folder: answers(folder, "roberta"), [[1, 1], [2, 2]]),
+        (lambda folder: answers(folder, "electra"), [[1, 1], [2, 2]]),
+        # One after the other: the second encoder reads the texts.
+        (two_encoders, [[1, 2], [3, 4]]),
+        # 8 bits, and half of the weights are those of the embeddings: the first stage has few layers.
+        (lambda folder: shipped(folder, NLU_MODELS), [[1, 1], [2, 4], [5, 6]]),
+        (lambda folder: shipped(folder, NLU_MODELS), [[layer, layer] for layer in range(1, 7)]),
+        # Behind its first layer tokens are pruned.
+        (lambda folder: shipped(folder, QA_MODELS), [[1, 1], [2, 6]]),
+    ],
+    ids=["bert", "distilbert", "roberta", "electra", "two encoders", "three stages", "six stages", "pruned tokens"],
+)
+def test_stages_compute_what_the_whole_does_bit_for_bit(
+    make, layers: list[list[int]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    # Weights lie beside large networks.
+    monkeypatch.setattr(graph, "_MAX_SINGLE_FILE_BYTES", 1_000_000)
+    engine, out = make(tmp_path), tmp_path / "out"
+    split_engine(engine, len(layers), out)
+    (whole,) = engine.glob("triton/*_bert/1")
+    given = batch()
+    (expected,) = BertSession(network_file(whole)).run([given])
+    folders = stage_folders(out)
+    assert [json.loads((folder / "card.json").read_text())["layers"] for folder in folders] == layers
+    for folder in folders:
+        (results,) = BertSession(network_file(folder)).run([given])
+        given[HIDDEN] = results.get(NEXT_HIDDEN)
+    assert set(results) == set(expected)
+    for name, values in expected.items():
+        np.testing.assert_array_equal(results[name], values)
+
+
+@pytest.mark.parametrize(
+    ("make", "stages", "says"),
+    [
+        (
+            lambda folder: shipped(folder, NLU_MODELS),
+            7,
+            r"6 layers .* after layers 1 to 5: choose --stages from 2 to 6",
+        ),
+        (lambda folder: shipped(folder, QA_MODELS), 3, r"after layer 1 \(the others hand on .*: choose --stages 2"),
+        (two_encoders, 4, r"4 layers .* \(the others hand on more than one tensor\): choose --stages from 2 to 3"),
+        (lambda folder: shipped(folder, PUNCTUATION_MODELS), 2, "holds punctuation, and is not cut: split an engine"),
+        (lambda folder: folder, 2, "is no engine directory"),
+    ],
+    ids=["too many", "pruned tokens", "two encoders", "another engine", "none"],
+)
+def test_what_cannot_be_cut_is_refused_with_the_reason(make, stages: int, says: str, tmp_path: Path):
+    engine = make(tmp_path)
+    with pytest.raises(ModelkitError, match=says):
+        split_engine(engine, stages, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_network_that_is_damaged_is_named(tmp_path: Path):
+    engine = shipped(tmp_path / "engine", NLU_MODELS)
+    network = network_file(engine / "triton/intent_slot_bert/1")
+    network.write_bytes(network.read_bytes()[:-1000])
+    with pytest.raises(SplitError, match=r"model\.int8\.onnx cannot be read as ONNX"):
+        split_engine(engine, 2, tmp_path / "out")
+
+
+def test_the_command_tells_the_stages_and_splits_no_pipeline_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    engine, out = shipped(tmp_path / "engine", NLU_MODELS), tmp_path / "out"
+    assert cli.run(["split", str(engine), "--stages", "2", "--out", str(out), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [stage["layers"] for stage in told["stages"]] == [[1, 2], [3, 6]]
+    assert json.loads((out / "card.json").read_text())["stages"][1]["layers"] == [3, 6]
+    with pytest.raises(EngineError, match="is a pipeline already"):
+        split_engine(out, 2, tmp_path / "again")
+    with pytest.raises(EngineError, match="already holds an engine"):
+        split_engine(engine, 2, out)
