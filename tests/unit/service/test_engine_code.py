@@ -128,6 +128,35 @@ def test_the_shipped_code_is_run_in_place_of_another(engine: Path, caplog: pytes
     assert "intent_slot_bert/1/model.py is not run" in line
 
 
+def as_stage(engine: Path, name: str) -> None:
+    """Let a stage stand in place of the network."""
+    (engine / BERT).rename(engine / "triton" / name)
+    for model in ("intent_slot", name):
+        config = engine / "triton" / model / "config.pbtxt"
+        config.write_text(config.read_text().replace('"intent_slot_bert"', f'"{name}"'))
+
+
+async def test_a_stage_runs_the_code_of_its_network_which_is_not_loaded(engine: Path):
+    as_stage(engine, "intent_slot_bert_stage_1")
+    with composed(SHIPPED, (engine,), code=DATA_ONLY) as repository:
+        assert (repository / "intent_slot_bert_stage_1" / "1" / "model.onnx").exists()
+        assert not (repository / "intent_slot_bert").exists()
+        assert (repository / "qa_bert").exists()
+    with composed(SHIPPED, (), code=DATA_ONLY) as repository:
+        store = EngineStore(repository, code=DATA_ONLY)
+        change = engine / "triton" / "intent_slot_bert_stage_1" / "1" / "model.py"
+        change.write_text("raise SystemExit('not mine')")
+        await store.add(await store.check(engine), 2)
+        code = repository / "intent_slot_bert_stage_1.2" / "1" / "model.py"
+        assert code.read_text() == (SHIPPED / "intent_slot_bert" / "1" / "model.py").read_text()
+
+
+async def test_a_stage_of_a_network_that_is_not_shipped_is_refused(engine: Path):
+    as_stage(engine, "mine_stage_1")
+    with pytest.raises(EngineCodeError, match="mine_stage_1 is a model with code that this service does not ship"):
+        DATA_ONLY.check(engine / "triton" / "mine_stage_1")
+
+
 def test_what_is_compiled_beside_the_same_code_is_not_where_it_is_run(engine: Path, caplog: pytest.LogCaptureFixture):
     # Python runs a compiled file whose header says that it need not be compared (PEP 552).
     add("1/__pycache__/model.cpython-311.pyc")(engine)
