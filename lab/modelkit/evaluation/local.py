@@ -12,6 +12,7 @@ from engines.bert.preselection import choose_windows
 from engines.bert.session import BertSession
 from engines.bert.span_decoding import Calibration, SpanDecoder
 from engines.bert.tokenizing import DocumentTokenizer, UtteranceTokenizer
+from modelkit.errors import EngineError
 from modelkit.triton_models import MODEL_REPOSITORY, NLU_MODELS, QA_MODELS, VERSION
 
 if TYPE_CHECKING:
@@ -62,8 +63,17 @@ class LocalEngines:
         return _Answering(*self._versions(QA_MODELS[1:]), forced=self._forced)
 
     def _versions(self, names: Sequence[str]) -> list[Path]:
-        """Finds the folder of the version of each step: all are of one engine."""
+        """Finds the folder of the version of each step: all are of one engine.
+
+        Raises:
+            EngineError: its network is a pipeline.
+        """
         repository = next(folder for folder in self._repositories if (folder / names[0]).is_dir())
+        if not (repository / names[1]).is_dir():
+            raise EngineError(
+                f"{repository.parent} is a pipeline of stages, which run in Triton alone: leave out --local, or judge "
+                "the engine that it was made of, which computes the same"
+            )
         return [repository / name / VERSION for name in names]
 
 

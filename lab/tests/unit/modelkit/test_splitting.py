@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shutil
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ from lab.tests.unit.modelkit.importing.checkpoints import (
     hugging_face,
 )
 from modelkit.errors import EngineError, ModelkitError, SplitError
+from modelkit.evaluation.local import LocalEngines
 from modelkit.importing.checkpoint import read_checkpoint
 from modelkit.importing.engine import write_engine
 from modelkit.splitting import graph
@@ -145,3 +147,5 @@ def test_the_command_tells_the_stages_and_splits_no_pipeline_again(tmp_path: Pat
         split_engine(out, 2, tmp_path / "again")
     with pytest.raises(EngineError, match="already holds an engine"):
         split_engine(engine, 2, out)
+    with pytest.raises(EngineError, match=r"out is a pipeline of stages, .* leave out --local"):
+        asyncio.run(LocalEngines([out]).understand("stop"))
