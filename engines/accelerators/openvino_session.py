@@ -52,7 +52,7 @@ class OpenVinoSession:
         core = _core()
         check_precision(accelerator.precision, core.get_property("CPU", "OPTIMIZATION_CAPABILITIES"))
         try:
-            model = portable(onnx.load(path), quantized=accelerator.precision == "int8")
+            model = portable(_read(path), quantized=accelerator.precision == "int8")
         except NotPortableError as error:
             raise AcceleratorError(
                 f"OpenVINO cannot compute {path} in {accelerator.precision}: {error}: {_CURE}"
@@ -142,6 +142,13 @@ def _core() -> Any:  # noqa: ANN401 - an optional package
         raise AcceleratorError(
             f"OpenVINO cannot be imported ({error}): run pip install 'vivavoce-server[openvino]', or {_CURE}"
         ) from error
+
+
+def _read(path: Path) -> onnx.ModelProto:
+    try:
+        return onnx.load(path)
+    except Exception as error:  # protobuf's own classes, and those of the system
+        raise AcceleratorError(f"{path} cannot be read ({error}): import the engine again") from error
 
 
 def _nodes(values: Sequence[onnx.ValueInfoProto]) -> list[Node]:

@@ -29,6 +29,8 @@ _TESTED = {"BiasGelu", "FastGelu", "Gelu", "MatMulNBits", "SkipLayerNormalizatio
 _MICROSOFT = "com.microsoft"
 _PRODUCTS = {"MatMulIntegerToFloat", "QAttention", "DequantizeLinear"}
 """Operators that come with a product in 8 bits of fixed ranges."""
+_NEW = "portable/"
+"""Names of new tensors begin so, and none of a graph does."""
 _OPSET = 17
 """The first with ``LayerNormalization``."""
 
@@ -53,7 +55,7 @@ def portable(model: onnx.ModelProto, *, quantized: bool) -> onnx.ModelProto:
         raise NotPortableError(f"{', '.join(unknown)} can be computed by onnxruntime alone")
     operators = {node.op_type for node in model.graph.node}
     if quantized and not operators & _PRODUCTS:
-        raise NotPortableError("its products are not in 8 bits")
+        raise NotPortableError("its products are not in 8 bits of fixed ranges")
     if not operators & _REWRITERS.keys():
         return model
     rewriting = _Rewriting(model.graph, quantized)
@@ -129,7 +131,8 @@ class _Rewriting:
         return any(name in used or any(name == output.name for output in self.graph.output) for name in node.output)
 
     def constant(self, name: str, value: Array) -> str:
-        """Add an initializer; return its name."""
+        """Add an initializer of a new name; return that."""
+        assert name not in self.constants, name
         self.constants[name] = value
         return name
 
@@ -142,13 +145,15 @@ class _Rewriting:
             return maker.input[0], []
         if maker.op_type != "QuantizeLinear":
             raise NotPortableError("its ranges are found in every batch anew, and 8 bits need fixed ones")
-        restored = f"{name}_restored_{self.restorations}"
+        restored = f"{_NEW}{name}_{self.restorations}"
         self.restorations += 1
         return restored, [helper.make_node("DequantizeLinear", [name, *maker.input[1:3]], [restored])]
 
     def weights(self, name: str, scale: str, zero_point: str) -> tuple[str, list[onnx.NodeProto]]:
         """Return the float32 weights ``[in, out]`` of a quantized product, and the nodes that make them."""
-        restored = f"{name}_restored"
+        restored = f"{_NEW}{name}"
+        if restored in self.constants:
+            return restored, []
         if self.quantized:
             node = helper.make_node("DequantizeLinear", [name, scale, zero_point], [restored])
             if self.constants[scale].ndim:
@@ -159,12 +164,10 @@ class _Rewriting:
     def restored(self, name: str, scale: str, zero_point: str, axis: int = -1) -> npt.NDArray[np.float32]:
         """Return a quantized initializer in float32; scales of several channels lie along an axis."""
         value = self.constants[name].astype(np.float32)
-        along = [1] * value.ndim
-        if value.ndim:
-            along[axis] = -1
         factor = self.constants[scale].astype(np.float32)
         zero = self.constants[zero_point].astype(np.float32) if zero_point else np.zeros_like(factor)
         if factor.size > 1:
+            along = [-1 if place == axis % value.ndim else 1 for place in range(value.ndim)]
             factor, zero = factor.reshape(along), zero.reshape(along)
         return (value - zero) * factor
 
@@ -204,7 +207,7 @@ def _product(rewriting: _Rewriting, node: onnx.NodeProto) -> list[onnx.NodeProto
     weights, made = rewriting.weights(names[1], names[3], names[5])
     out = node.output[0]
     bias = names[6]
-    product = f"{out}_product" if bias else out
+    product = f"{_NEW}{out}_product" if bias else out
     nodes = [*before, *made, helper.make_node("MatMul", [values, weights], [product])]
     return [*nodes, helper.make_node("Add", [product, bias], [out])] if bias else nodes
 
@@ -217,7 +220,7 @@ def _attention(rewriting: _Rewriting, node: onnx.NodeProto) -> list[onnx.NodePro
     names = [*node.input, "", "", ""][:9]
     values, before = rewriting.activation(names[0])
     weights, made = rewriting.weights(names[1], names[4], names[7])
-    out = node.output[0]
+    out = f"{_NEW}{node.output[0]}"
     width = rewriting.constants[names[1]].shape[1] // 3
     parts = [f"{out}_{part}" for part in ("q", "k", "v")]
     return [
@@ -226,7 +229,9 @@ def _attention(rewriting: _Rewriting, node: onnx.NodeProto) -> list[onnx.NodePro
         helper.make_node("MatMul", [values, weights], [f"{out}_product"]),
         helper.make_node("Add", [f"{out}_product", names[2]], [f"{out}_qkv"]),
         helper.make_node("Split", [f"{out}_qkv"], parts, axis=2),
-        *_attend(rewriting, out, parts, names[5], (int(options["num_heads"]), width, options.get("scale", 0.0))),
+        *_attend(
+            rewriting, node.output[0], parts, names[5], (int(options["num_heads"]), width, options.get("scale", 0.0))
+        ),
     ]
 
 
@@ -242,17 +247,18 @@ def _multi_head(rewriting: _Rewriting, node: onnx.NodeProto) -> list[onnx.NodePr
 
 
 def _attend(
-    rewriting: _Rewriting, out: str, parts: Sequence[str], mask: str, sizes: tuple[int, int, float]
+    rewriting: _Rewriting, output: str, parts: Sequence[str], mask: str, sizes: tuple[int, int, float]
 ) -> list[onnx.NodeProto]:
     """Return the nodes of an attention.
 
     Args:
         rewriting: of the graph.
-        out: its output, which its other tensors are named after.
+        output: which its other tensors are named after.
         parts: queries, keys and values, ``[rows, tokens, width]`` each.
         mask: the lengths of the rows, a value for each token, or "".
         sizes: heads; their width together, 0: as wide as the queries are; the scale, 0: as usual.
     """
+    out = f"{_NEW}{output}"
     heads, width, scale = sizes
     factor = scale or (width // heads) ** -0.5
     scaled = rewriting.constant(f"{out}_scale", np.array(factor, np.float32))
@@ -279,7 +285,7 @@ def _attend(
         helper.make_node("Softmax", [scores], [f"{out}_shares"], axis=-1),
         helper.make_node("MatMul", [f"{out}_shares", headed[2]], [f"{out}_mixed"]),
         helper.make_node("Transpose", [f"{out}_mixed"], [f"{out}_tokens"], perm=[0, 2, 1, 3]),
-        helper.make_node("Reshape", [f"{out}_tokens", joined], [out]),
+        helper.make_node("Reshape", [f"{out}_tokens", joined], [output]),
     ]
 
 
@@ -287,7 +293,11 @@ def _rotary(rewriting: _Rewriting, node: onnx.NodeProto) -> list[onnx.NodeProto]
     """Rewrite ``RotaryEmbedding`` of neighbouring pairs, from the first place on."""
     options = {attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute}
     source, places, cosines, sines = node.input
-    heads, turned, out = int(options.get("num_heads", 0)), int(options.get("rotary_embedding_dim", 0)), node.output[0]
+    heads, turned, out = (
+        int(options.get("num_heads", 0)),
+        int(options.get("rotary_embedding_dim", 0)),
+        f"{_NEW}{node.output[0]}",
+    )
     offset = rewriting.constants.get(places)
     if not (options.get("interleaved") and heads and turned and offset is not None and not offset.any()):
         raise NotPortableError("its rotary embedding is not of neighbouring pairs from the first place on")
@@ -334,7 +344,7 @@ def _rotary(rewriting: _Rewriting, node: onnx.NodeProto) -> list[onnx.NodeProto]
         make("Concat", [f"{out}_x_column", f"{out}_y_column"], "turned_pairs", axis=4),
         make("Reshape", [f"{out}_turned_pairs", names["turned"]], "after"),
         make("Concat", [f"{out}_after", f"{out}_rest"], "whole", axis=3),
-        helper.make_node("Reshape", [f"{out}_whole", names["joined"]], [out]),
+        helper.make_node("Reshape", [f"{out}_whole", names["joined"]], list(node.output[:1])),
     ]
 
 
@@ -376,7 +386,7 @@ def _embedding(rewriting: _Rewriting, node: onnx.NodeProto) -> list[onnx.NodePro
     names = [*node.input, *[""] * 18][:18]
     ids, segments, tables, norms = names[0], names[1], names[2:5], names[5:7]
     scales, zeros = names[8:13], names[13:18]
-    out = node.output[0]
+    out = f"{_NEW}{node.output[0]}"
     zero, one = (rewriting.constant(f"{out}_{n}", np.array(n, np.int64)) for n in (0, 1))
     nodes = [
         helper.make_node("Shape", [ids], [f"{out}_shape"]),
@@ -404,7 +414,9 @@ def _embedding(rewriting: _Rewriting, node: onnx.NodeProto) -> list[onnx.NodePro
         for name, scale, zero_point in zip(norms, scales[3:], zeros[3:], strict=True)
     )
     epsilon = next((a.f for a in node.attribute if a.name == "epsilon"), 1e-12)
-    nodes.append(helper.make_node("LayerNormalization", [total, gamma, beta], [out], axis=-1, epsilon=epsilon))
+    nodes.append(
+        helper.make_node("LayerNormalization", [total, gamma, beta], list(node.output[:1]), axis=-1, epsilon=epsilon)
+    )
     if len(node.output) > 1 and names[7]:
         last = rewriting.constant(f"{out}_last_axis", np.array([1], np.int64))
         nodes.append(helper.make_node("ReduceSum", [names[7], last], [node.output[1]], keepdims=0))
@@ -420,7 +432,7 @@ def _norm(rewriting: _Rewriting, node: onnx.NodeProto) -> list[onnx.NodeProto]:
     name = next((name for name in scaling.input if name in rewriting.constants), "")
     if scaling.op_type != "Mul" or not name:
         raise NotPortableError("the width of a normalization is not known")
-    ones = rewriting.constant(f"{node.output[0]}_ones", np.ones_like(rewriting.constants[name]))
+    ones = rewriting.constant(f"{_NEW}{node.output[0]}_ones", np.ones_like(rewriting.constants[name]))
     epsilon = next((a.f for a in node.attribute if a.name == "epsilon"), 1e-5)
     return [helper.make_node("LayerNormalization", [node.input[0], ones], list(node.output), axis=-1, epsilon=epsilon)]
 

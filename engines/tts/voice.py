@@ -65,12 +65,11 @@ class Voice:
     name = VOICE
 
     def __init__(self, threads: int = 1, accelerator: Accelerator = ONNX_RUNTIME) -> None:
-        assets = _assets()
-        network = assets / "hibari.onnx"
+        network = network_path()
         if hashlib.sha256(network.read_bytes()).hexdigest() != NETWORK_SHA256:
             raise VoiceFilesError("the network of hibari-tts is not that of version 0.2.1: install hibari-tts==0.2.1")
         self._session = load_session(network, threads, accelerator=accelerator)
-        self._vocabulary: dict[str, int] = json.loads((assets / "vocab.json").read_text(encoding="utf-8"))
+        self._vocabulary: dict[str, int] = json.loads(network.with_name("vocab.json").read_text(encoding="utf-8"))
         self._pronounce = _pronunciation()
         # The lexicon is a million objects that stay: going through them would hold every text up.
         gc.collect()
@@ -119,6 +118,15 @@ def cut(phonemes: str, most: int = MAX_PHONEMES) -> Sequence[str]:
         runs.append(rest[:end].strip())
         rest = rest[end:].strip()
     return [*runs, rest] if rest else runs
+
+
+def network_path() -> Path:
+    """Return the file of the network.
+
+    Raises:
+        VoiceFilesError: the package is not installed.
+    """
+    return _assets() / "hibari.onnx"
 
 
 def _assets() -> Path:

@@ -7,11 +7,12 @@ from types import SimpleNamespace
 
 import pytest
 
+from engines.accelerators.choice import Accelerator
 from engines.gpu import device
 from engines.gpu.device import NETWORK, missing_for
 from tests.unit.engines.bert.stand_in import import_beside_triton
 
-ON_THE_CPU = {"model_instance_kind": "CPU", "model_instance_device_id": "0"}
+ON_THE_CPU = {"model_config": "{}", "model_instance_kind": "CPU", "model_instance_device_id": "0"}
 WITHOUT_CUDA = SimpleNamespace(__version__="2.13.0+cpu", cuda=SimpleNamespace(is_available=lambda: False))
 
 
@@ -38,7 +39,7 @@ def test_a_gpu_that_pytorch_cannot_use_is_left_alone(torch, model, version, monk
     monkeypatch.setitem(sys.modules, "torch", torch)
     network = model._open(version, ON_THE_CPU, {"threads": "2"})
     assert isinstance(network, model._OnnxNetwork)
-    assert network._session == (version / "model.onnx", 2)
+    assert network._session == (version / "model.onnx", 2, Accelerator())
     (warning,) = warned
     assert warning.startswith("the GPU is left alone, and inference is slower: PyTorch")
 

@@ -195,7 +195,7 @@ def test_a_folder_of_transformers_is_imported(tmp_path: Path, *, prompted: bool)
 def test_a_gpu_computes_the_same_step(tmp_path: Path):
     import_asr(NEMO / "ctc_streaming.nemo", tmp_path / "engine", AsrOptions(560, "float32", gpu=True))
     folder = tmp_path / "engine" / "triton" / "asr" / "1"
-    args = {"model_instance_kind": "CPU", "model_instance_device_id": "0"}
+    args = {"model_config": "{}", "model_instance_kind": "CPU", "model_instance_device_id": "0"}
     parameters = {"threads": "1", "device": "torch-cpu", "gpu_precision": "float32"}
     recognizer = load_by_kind(folder, args, parameters)
     wanted = json.loads((NEMO / "ctc_streaming.json").read_text())
