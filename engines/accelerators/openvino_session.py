@@ -50,7 +50,7 @@ class OpenVinoSession:
 
     def __init__(self, path: Path, accelerator: Accelerator, threads: int, runs: int = 1) -> None:
         core = _core()
-        check_precision(accelerator.precision, core.get_property("CPU", "OPTIMIZATION_CAPABILITIES"))
+        check_precision(accelerator.precision, processor_capabilities())
         try:
             model = portable(_read(path), quantized=accelerator.precision == "int8")
         except NotPortableError as error:
@@ -90,6 +90,11 @@ class OpenVinoSession:
             {name: value for name, value in feeds.items() if name in self._read}, share_inputs=True
         )
         return [found[name] for name in names or [node.name for node in self._outputs]]
+
+
+def processor_capabilities() -> list[str]:
+    """Return the precisions that this processor computes, as OpenVINO calls them."""
+    return list(_core().get_property("CPU", "OPTIMIZATION_CAPABILITIES"))
 
 
 def check_precision(precision: str, capabilities: Sequence[str]) -> None:

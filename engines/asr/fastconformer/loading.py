@@ -48,7 +48,7 @@ def load(
         precision = parameters.get("gpu_precision", "float16")
         step = TorchStep(folder / NETWORK, Shape.of(card), card["network"], device, precision)
     if step is None:
-        path, threads, runs = folder / ENCODER, int(parameters["threads"]), int(parameters["workers"])
+        path, threads, runs = folder / ENCODER, int(parameters["threads"]), int(parameters.get("workers", "1"))
         step = OnnxStep(load_session(path, threads, arena=True, accelerator=accelerator, runs=runs))
     return load_recognizer(folder, card, int(parameters["threads"]), step)
 

@@ -28,5 +28,5 @@ def load(
         speculative=parameters["speculative_decoding"] == "true",
         networks=gpu_networks(networks, args, parameters),
         accelerator=Accelerator.of(args),
-        workers=int(parameters["workers"]),
+        workers=int(parameters.get("workers", "1")),
     )
