@@ -109,6 +109,11 @@ def load_onnx_session(
     return ort.InferenceSession(graph if isinstance(graph, bytes) else str(graph), options, providers=list(providers))
 
 
+def available_on_gpu() -> list[str]:
+    """Return the accelerators that this onnxruntime has for a GPU."""
+    return [name for name, provider in _PROVIDERS.items() if provider in ort.get_available_providers()]
+
+
 def gpu_providers(accelerator: Accelerator, cache: Path, options: Mapping[str, object]) -> list[Provider]:
     """Return onnxruntime's execution providers, each for what those before it cannot compute.
 
