@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import tomllib
 from dataclasses import replace
 from pathlib import Path
 
+import psutil
 import pytest
 
 from benchmarks.sla.caller import Record
@@ -15,7 +18,7 @@ from benchmarks.sla.report import make_report
 from benchmarks.tuning.outcome import Measured, Outcome, is_better, outcome_of, pareto_front
 from benchmarks.tuning.report import summary, write_settings
 from benchmarks.tuning.search import Found
-from benchmarks.tuning.service import split_items
+from benchmarks.tuning.service import memory_of, split_items
 from benchmarks.tuning.space import DEFAULT, accelerators, moves
 from lab.tests.unit.benchmarks.tuning.fakes import INSTANCES, INTERVAL, THREADS
 from service.triton.repository import composed
@@ -45,6 +48,15 @@ def test_what_computes_here_is_tried_on_each_network():
     assert {("qa_bert", "openvino", "int8"), ("intent_slot_bert", "openvino", "int8")} <= tried
     assert ("asr", "openvino", "int8") not in tried
     assert {model for model, name, _ in tried if name == "tensorrt"} == {"asr", "intent_slot_bert", "qa_bert"}
+
+
+def test_memory_is_that_of_a_process_and_all_that_it_has_started():
+    inner = "x = bytearray(60 << 20); print(flush=True); input()"
+    outer = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {inner!r}])"
+    with subprocess.Popen([sys.executable, "-c", outer], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        assert 60 < memory_of(psutil.Process(process.pid)) < 150
+        process.communicate(b"\n")
 
 
 def test_recordings_are_kept_for_the_check():
