@@ -1,4 +1,4 @@
-"""Sessions of networks: onnxruntime, or the accelerator that a model's configuration names."""
+"""Sessions of networks on onnxruntime or an accelerator."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Node(Protocol):
 
 
 class Session(Protocol):
-    """A network that is computed by calls of ``run``; from several threads, if its maker was told so."""
+    """A network that is computed by calls of ``run``, from any thread."""
 
     def get_inputs(self) -> Sequence[Node]:
         """Return the inputs."""
@@ -97,7 +97,7 @@ def load_onnx_session(
     arena: bool = False,
     providers: Sequence[Provider] = ("CPUExecutionProvider",),
 ) -> ort.InferenceSession:
-    """Load a graph, or its file, on onnxruntime, whatever accelerates others; see :func:`load_session`."""
+    """Load a graph or its file on onnxruntime; see :func:`load_session`."""
     options = ort.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
@@ -115,7 +115,7 @@ def available_on_gpu() -> list[str]:
 
 
 def gpu_providers(accelerator: Accelerator, cache: Path, options: Mapping[str, object]) -> list[Provider]:
-    """Return onnxruntime's execution providers, each for what those before it cannot compute.
+    """Return onnxruntime's execution providers, the wanted one first.
 
     Args:
         accelerator: CUDA or TensorRT.

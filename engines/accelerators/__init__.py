@@ -1,1 +1,1 @@
-"""Accelerators by Triton's own configuration: which there are, and what computes with them."""
+"""Accelerators of networks, by Triton's own configuration."""

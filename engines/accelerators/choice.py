@@ -29,7 +29,7 @@ class AcceleratorError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Accelerator:
-    """What computes the networks of a model.
+    """Accelerator of the networks of a model.
 
     Attributes:
         name: one of ``PRECISIONS``; "" for onnxruntime on the CPU.

@@ -40,11 +40,14 @@ class NotPortableError(ValueError):
 
 
 def portable(model: onnx.ModelProto, *, quantized: bool) -> onnx.ModelProto:
-    """Rewrite a graph with standard operators; one that has nothing to rewrite is returned as it is.
+    """Rewrite a graph with standard operators, where it has others.
 
     Args:
         model: a graph in 8 bits or float32.
         quantized: keep the products in 8 bits, as QDQ, in place of float32.
+
+    Returns:
+        The same object where nothing is to be rewritten.
 
     Raises:
         NotPortableError: an operator cannot be rewritten, or ``quantized`` is asked of a graph without 8-bit weights or
@@ -77,7 +80,7 @@ def portable(model: onnx.ModelProto, *, quantized: bool) -> onnx.ModelProto:
 
 
 def float32_graph(path: Path) -> Path | bytes:
-    """Return a graph in float32, rewritten where it was in 8 bits; its path where it is to be read as it is."""
+    """Return a graph in float32; its path where that can be read as it is."""
     model = onnx.load(path)
     try:
         rewritten = portable(model, quantized=False)
@@ -137,7 +140,7 @@ class _Rewriting:
         return name
 
     def activation(self, name: str) -> tuple[str, list[onnx.NodeProto]]:
-        """Return the float32 activation that a quantized tensor is of, and the nodes that make it."""
+        """Return a quantized tensor's activation, and the nodes that make it."""
         maker = self.makers.get(name)
         if maker is None or maker.op_type not in ("QuantizeLinear", "DynamicQuantizeLinear"):
             raise NotPortableError(f"the product of {name} does not begin with a quantization")
@@ -150,7 +153,7 @@ class _Rewriting:
         return restored, [helper.make_node("DequantizeLinear", [name, *maker.input[1:3]], [restored])]
 
     def weights(self, name: str, scale: str, zero_point: str) -> tuple[str, list[onnx.NodeProto]]:
-        """Return the float32 weights ``[in, out]`` of a quantized product, and the nodes that make them."""
+        """Return a product's float32 weights, and the nodes that make them."""
         restored = f"{_NEW}{name}"
         if restored in self.constants:
             return restored, []
@@ -162,7 +165,7 @@ class _Rewriting:
         return self.constant(restored, self.restored(name, scale, zero_point)), []
 
     def restored(self, name: str, scale: str, zero_point: str, axis: int = -1) -> npt.NDArray[np.float32]:
-        """Return a quantized initializer in float32; scales of several channels lie along an axis."""
+        """Return a quantized initializer in float32, scaled along an axis."""
         value = self.constants[name].astype(np.float32)
         factor = self.constants[scale].astype(np.float32)
         zero = self.constants[zero_point].astype(np.float32) if zero_point else np.zeros_like(factor)
@@ -213,7 +216,7 @@ def _product(rewriting: _Rewriting, node: onnx.NodeProto) -> list[onnx.NodeProto
 
 
 def _attention(rewriting: _Rewriting, node: onnx.NodeProto) -> list[onnx.NodeProto]:
-    """Rewrite ``QAttention``: self-attention, with the lengths of the rows or a mask of tokens."""
+    """Rewrite ``QAttention``, with lengths of rows or a mask of tokens."""
     options = {attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute}
     if options.get("unidirectional") or options.get("do_rotary") or any(list(node.input)[8:]):
         raise NotPortableError("its attention looks back alone, or has a past")
@@ -236,7 +239,7 @@ def _attention(rewriting: _Rewriting, node: onnx.NodeProto) -> list[onnx.NodePro
 
 
 def _multi_head(rewriting: _Rewriting, node: onnx.NodeProto) -> list[onnx.NodeProto]:
-    """Rewrite ``MultiHeadAttention`` of separate queries, keys and values, with a mask of tokens."""
+    """Rewrite ``MultiHeadAttention`` with a mask of tokens."""
     options = {attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute}
     names = [*node.input, "", "", ""]
     scale = options.get("scale", 0.0)
@@ -349,7 +352,7 @@ def _rotary(rewriting: _Rewriting, node: onnx.NodeProto) -> list[onnx.NodeProto]
 
 
 def _mask_bias(rewriting: _Rewriting, mask: str, values: str, out: str) -> list[onnx.NodeProto]:
-    """Return the nodes of ``{out}_bias``, ``[rows, 1, 1, tokens]``: what masked tokens lose."""
+    """Return the nodes of ``{out}_bias``, ``[rows, 1, 1, tokens]``."""
     nothing = rewriting.constant(f"{out}_nothing", np.array(0, np.float32))
     masked = rewriting.constant(f"{out}_masked_score", np.array(_MASKED, np.float32))
     middle = rewriting.constant(f"{out}_middle_axes", np.array([1, 2], np.int64))
@@ -375,14 +378,14 @@ def _mask_bias(rewriting: _Rewriting, mask: str, values: str, out: str) -> list[
 
 
 def _is_mask_of_tokens(rewriting: _Rewriting, name: str) -> bool:
-    """Return whether a mask has a value for every token, and is not the length of each row."""
+    """Return whether a mask has a value for every token, not for each row."""
     while (maker := rewriting.makers.get(name)) is not None and maker.op_type in ("Cast", "Min"):
         name = maker.input[0]
     return maker is None or maker.op_type != "QEmbedLayerNormalization"
 
 
 def _embedding(rewriting: _Rewriting, node: onnx.NodeProto) -> list[onnx.NodeProto]:
-    """Rewrite ``QEmbedLayerNormalization``: the tables stay in 8 bits, and what is looked up is restored."""
+    """Rewrite ``QEmbedLayerNormalization``; its tables stay in 8 bits."""
     names = [*node.input, *[""] * 18][:18]
     ids, segments, tables, norms = names[0], names[1], names[2:5], names[5:7]
     scales, zeros = names[8:13], names[13:18]
@@ -424,7 +427,7 @@ def _embedding(rewriting: _Rewriting, node: onnx.NodeProto) -> list[onnx.NodePro
 
 
 def _norm(rewriting: _Rewriting, node: onnx.NodeProto) -> list[onnx.NodeProto]:
-    """Rewrite an ``InstanceNormalization`` whose instances are tokens, which is onnxruntime's fastest way on a CPU."""
+    """Rewrite an ``InstanceNormalization`` whose instances are tokens."""
     fill = rewriting.makers.get(node.input[1])
     if fill is None or fill.op_type != "ConstantOfShape":
         return [node]

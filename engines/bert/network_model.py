@@ -48,7 +48,7 @@ class TritonPythonModel:
 
 
 class _OnnxNetwork:
-    """A network on onnxruntime or an accelerator, whose batches are computed one after another."""
+    """A network in ONNX, whose batches are computed one after another."""
 
     def __init__(self, version: Path, threads: int, accelerator: Accelerator) -> None:
         self._session = BertSession(network_file(version), threads, accelerator)

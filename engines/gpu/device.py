@@ -51,7 +51,7 @@ class Placement:
         )
 
     def beside(self, accelerator: Accelerator) -> Placement:
-        """Return the placement of a model with an accelerator, which computes in place of PyTorch.
+        """Return the placement beside an accelerator, which replaces PyTorch.
 
         Raises:
             AcceleratorError: a device that is no accelerator's is asked for by name.
