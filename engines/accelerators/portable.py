@@ -66,10 +66,13 @@ def portable(model: onnx.ModelProto, *, quantized: bool) -> onnx.ModelProto:
     rewritten = onnx.ModelProto()
     rewritten.CopyFrom(model)
     del rewritten.graph.node[:], rewritten.graph.initializer[:]
-    used = {name for node in nodes for name in node.input}
-    kept = [node for node in nodes if rewriting.is_needed(node, used)]
-    used = {name for node in kept for name in node.input}
-    rewritten.graph.node.extend(kept)
+    used = {output.name for output in model.graph.output}
+    kept = []
+    for node in reversed(nodes):
+        if used.intersection(node.output):
+            kept.append(node)
+            used.update(node.input)
+    rewritten.graph.node.extend(reversed(kept))
     rewritten.graph.initializer.extend(
         numpy_helper.from_array(value, name) for name, value in rewriting.constants.items() if name in used
     )
@@ -129,10 +132,6 @@ class _Rewriting:
         rewriter = _REWRITERS.get(node.op_type)
         return rewriter(self, node) if rewriter else [node]
 
-    def is_needed(self, node: onnx.NodeProto, used: set[str]) -> bool:
-        """Return whether anything reads a node's output."""
-        return any(name in used or any(name == output.name for output in self.graph.output) for name in node.output)
-
     def constant(self, name: str, value: Array) -> str:
         """Add an initializer of a new name; return that."""
         assert name not in self.constants, name
@@ -142,6 +141,8 @@ class _Rewriting:
     def activation(self, name: str) -> tuple[str, list[onnx.NodeProto]]:
         """Return a quantized tensor's activation, and the nodes that make it."""
         maker = self.makers.get(name)
+        if not self.quantized and (source := self.rounded_by_row(name)):
+            return source, []
         if maker is None or maker.op_type not in ("QuantizeLinear", "DynamicQuantizeLinear"):
             raise NotPortableError(f"the product of {name} does not begin with a quantization")
         if not self.quantized:
@@ -151,6 +152,15 @@ class _Rewriting:
         restored = f"{_NEW}{name}_{self.restorations}"
         self.restorations += 1
         return restored, [helper.make_node("DequantizeLinear", [name, *maker.input[1:3]], [restored])]
+
+    def rounded_by_row(self, name: str) -> str:
+        """Return the activation that a tensor of ``modelkit.importing.asr`` is of, each row in its own scale; or ""."""
+        for operator in ("Cast", "Add", "Round", "Div"):
+            maker = self.makers.get(name)
+            if maker is None or maker.op_type != operator:
+                return ""
+            name = maker.input[0]
+        return name
 
     def weights(self, name: str, scale: str, zero_point: str) -> tuple[str, list[onnx.NodeProto]]:
         """Return a product's float32 weights, and the nodes that make them."""
@@ -193,11 +203,17 @@ def _dynamic_product(rewriting: _Rewriting, node: onnx.NodeProto) -> list[onnx.N
     try:
         (cast,) = rewriting.users[node.output[0]]
         (scaling,) = rewriting.users[cast.output[0]]
-        scales = rewriting.makers[next(name for name in scaling.input if name != cast.output[0])]
+        rewriting.joined |= {id(cast), id(scaling)}
+        if rewriting.rounded_by_row(names[0]):
+            # By row first, then by column.
+            (scales,) = rewriting.users[scaling.output[0]]
+            scaling = scales
+            rewriting.joined.add(id(scaling))
+        else:
+            scales = rewriting.makers[next(name for name in scaling.input if name != cast.output[0])]
         scale = next(name for name in scales.input if name in rewriting.constants)
     except (KeyError, ValueError, StopIteration):
         raise NotPortableError("a product in 8 bits has no scale of its own") from None
-    rewriting.joined |= {id(cast), id(scaling)}
     values, before = rewriting.activation(names[0])
     weights, made = rewriting.weights(names[1], scale, names[3])
     return [*before, *made, helper.make_node("MatMul", [values, weights], list(scaling.output))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from types import SimpleNamespace
 
@@ -60,6 +61,15 @@ def test_a_device_asked_for_by_name_wants_pytorch(args, wanted, torch, model, ve
         match=r"PyTorch .*: run `pip install '.\[serve,gpu\]'` in a checkout of Vivavoce, or set the parameter dev",
     ):
         model._open(version, args, {"threads": "2", "device": wanted})
+
+
+def test_an_accelerator_computes_in_place_of_a_gpu(model, version):
+    stanza = {"cpu_execution_accelerator": [{"name": "openvino", "parameters": {"precision_mode": "int8"}}]}
+    config = json.dumps({"optimization": {"execution_accelerators": stanza}})
+    network = model._open(version, ON_THE_CPU | {"model_config": config}, {"threads": "2", "device": "auto"})
+    assert network._session == (version / "model.onnx", 2, Accelerator("openvino", "int8"))
+    network = model._open(version, ON_THE_CPU, {"threads": "2", "device": "tensorrt"})
+    assert network._session == (version / "model.onnx", 2, Accelerator("tensorrt", "fp16"))
 
 
 def test_to_compute_on_the_cpu_pytorch_needs_no_cuda():

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import pytest
 
 from engines.accelerators.choice import Accelerator, AcceleratorError
+from engines.asr.whisper import loading as whisper
 from engines.gpu.device import Placement
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def args(kind: str = "", *named: dict[str, object], instance: str = "CPU", ordinal: str = "0") -> dict[str, str]:
@@ -78,6 +83,11 @@ def test_a_stanza_is_read(given: dict[str, str], expected: Accelerator):
 def test_what_is_unknown_is_refused_with_what_there_is(given: dict[str, str], complaint: str):
     with pytest.raises(AcceleratorError, match=complaint):
         Accelerator.of(given)
+
+
+def test_whisper_which_onnxruntime_does_not_compute_refuses(tmp_path: Path):
+    with pytest.raises(AcceleratorError, match="openvino cannot be used: CTranslate2 computes Whisper; leave the acc"):
+        whisper.load(tmp_path, args("cpu", {"name": "openvino"}), {"threads": "1", "workers": "1"}, {})
 
 
 def test_an_accelerator_computes_in_place_of_pytorch():
