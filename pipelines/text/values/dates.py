@@ -30,6 +30,8 @@ _HOLIDAYS = {
     ("valentine's", "day"): (2, 14),
     ("halloween",): (10, 31),
 }
+DATE_WORDS = frozenset((*WEEKDAYS, *_MONTHS, *_SHORT_MONTHS, *_RELATIVE, *(words[0] for words in _HOLIDAYS)))
+"""Words that dates begin with, numbers and words such as "next" apart."""
 _WHICH = {"next": 1, "this": 0, "last": -1, "coming": 0}
 _BEFORE_PERIODS = {"in", "since", "until", "by", "of", "during", "before", "after", "year"}
 _BEFORE_DAYS = {"on", "for", "by", "until", "till", "before", "after", "from", "since", "the"}

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pipelines.text.values.tokens import Tokens
 
 _SIGNS = {"$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY"}
+MONEY_SIGNS = frozenset(_SIGNS)
 _CURRENCIES = {
     "dollar": "USD",
     "dollars": "USD",

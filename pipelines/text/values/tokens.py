@@ -70,6 +70,11 @@ class Tokens:
             glued = bool(self._tokens) and self._tokens[-1].end == match.start()
             self._tokens.append(Token(_SPELLINGS.get(found, found), match.start(), match.end(), glued))
 
+    @property
+    def words(self) -> list[str]:
+        """The words, figures and signs, in lower case."""
+        return [token.text for token in self._tokens]
+
     def __len__(self) -> int:
         return len(self._tokens)
 

@@ -38,7 +38,7 @@ from tests.unit.pipelines.spoken import SpeakingModels
 from tests.unit.pipelines.test_dtmf import dialled
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import Callable
 
     import numpy.typing as npt
 
@@ -140,7 +140,13 @@ HISTORIES = {
     ),
     "nobody speaks": History((Silence(3), End(), Silence(1))),
     "an update": History(
-        (Say("weather"), Silence(1.2), ConversationUpdate({"stop_window_seconds": 0.3}, GUIDE), Say("alarm"), Silence(2))
+        (
+            Say("weather"),
+            Silence(1.2),
+            ConversationUpdate({"stop_window_seconds": 0.3}, GUIDE),
+            Say("alarm"),
+            Silence(2),
+        )
     ),
     "falls silent": History((Say("weather"), Wait(20), Say("weather"), Silence(1.5))),
     "telephone": History(TWO, encoding=Encoding.MULAW),
@@ -169,11 +175,9 @@ async def _hold(history: History) -> list[list[Any]]:
         dialog.begin()
     config = ConversationConfig(audio_format, TurnSettings(**history.turns), dialog=dialog, **history.more)
     conversation = Conversation(config, history.models(), _voice().new_stream())
-    came: list[list[Any]] = []
 
-    async def listen() -> None:
-        async for message in conversation.outbox:
-            came.append([round(loop.time(), 6), type(message).__name__, plain(message)])
+    async def listen() -> list[list[Any]]:
+        return [[round(loop.time(), 6), type(told).__name__, plain(told)] async for told in conversation.outbox]
 
     listening = asyncio.create_task(listen())
     conversation.dialog.begin()
@@ -183,8 +187,7 @@ async def _hold(history: History) -> list[list[Any]]:
         await conversation.half_close()
         await listening
     await conversation.close()
-    await listening
-    return came
+    return await listening
 
 
 async def _send(conversation: Conversation, sent: object, encoding: Encoding) -> None:
@@ -232,7 +235,7 @@ def _encoded(samples: npt.NDArray[np.float32], encoding: Encoding) -> bytes:
     return (~(sign | (exponent << 4) | mantissa) & 0xFF).astype(np.uint8).tobytes()
 
 
-def plain(value: object) -> Any:
+def plain(value: object) -> Any:  # noqa: PLR0911 - one a kind
     """What of a message is kept: all of it, but of audio how long and how loud it is, and of errors their text."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {each.name: plain(getattr(value, each.name)) for each in dataclasses.fields(value)}
@@ -244,9 +247,8 @@ def plain(value: object) -> Any:
         return [plain(entry) for entry in value]
     if isinstance(value, (bytes, np.ndarray)):
         return len(value)
-    if isinstance(value, float):
-        return round(value, 5)
-    return value if isinstance(value, (int, str, type(None))) else str(value)
+    rounded = round(value, 5) if isinstance(value, float) else value
+    return rounded if isinstance(rounded, (int, float, str, type(None))) else str(rounded)
 
 
 def hold(name: str) -> list[list[Any]]:
