@@ -39,12 +39,17 @@ MAX_SPELLING_PROBABILITY = 0.45
 and only the speaker knows how many there are."""
 
 
-def stop_after(state: State) -> int | None:
-    """Return the silent windows that end the utterance, or None."""
+def stop_after(state: State, *, is_background: bool) -> int | None:
+    """Return the silent windows that end the utterance, or None.
+
+    Args:
+        state: of the turns.
+        is_background: whether a voice in the background was heard since the last speech.
+    """
     turn, settings = state.speaking, state.settings
     if turn is None or not settings.judges:
         return None
-    if state.background:
+    if is_background:
         # The model hears the background too, and takes it for a speaker who goes on.
         return None
     return settings.endpointing.stop_after(turn.pause.probability if turn.pause else None)

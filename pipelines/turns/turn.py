@@ -322,6 +322,8 @@ class Turn(Struct, frozen=True):
 
     def with_segment(self, segment: Segment) -> Turn:
         """Return the turn with ``segment`` replaced or appended."""
+        if self.segments and self.segments[-1].number == segment.number:
+            return replace(self, segments=(*self.segments[:-1], segment))
         if any(other.number == segment.number for other in self.segments):
             replaced = tuple(segment if other.number == segment.number else other for other in self.segments)
             return replace(self, segments=replaced)

@@ -235,7 +235,7 @@ def _encoded(samples: npt.NDArray[np.float32], encoding: Encoding) -> bytes:
     return (~(sign | (exponent << 4) | mantissa) & 0xFF).astype(np.uint8).tobytes()
 
 
-def plain(value: object) -> Any:  # noqa: PLR0911 - one a kind
+def plain(value: object) -> Any:
     """What of a message is kept: all of it, but of audio how long and how loud it is, and of errors their text."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {each.name: plain(getattr(value, each.name)) for each in dataclasses.fields(value)}
