@@ -128,7 +128,8 @@ class Conversation:
         at = self._loop.time()
         for samples in self._audio.decode(data):
             await self._take(samples, at)
-        self.outbox.tell_damage(self._audio.take_damage())
+        if damage := self._audio.take_damage():
+            self.outbox.tell_damage(damage)
 
     @property
     def audio_seconds(self) -> float:
@@ -221,10 +222,11 @@ class Conversation:
 
     def hear(self, windows: Sequence[Window], at: float) -> int:
         """Act on windows of audio up to a pause to be judged; return how many those were."""
-        before = self.state.heard_to
-        self.state, todo = step(self.state, events.Heard(windows, at))
-        self._carry_out(todo, is_heard=True)
-        return (self.state.heard_to - before) // WINDOW_SAMPLES
+        before = self.state
+        self.state, todo = step(before, events.Heard(windows, at))
+        goes_on = self.state.withholding is before.withholding and all(map(effects.is_more_audio, todo))
+        self._carry_out(todo, has_changed=not goes_on)
+        return (self.state.heard_to - before.heard_to) // WINDOW_SAMPLES
 
     def stalled(self) -> None:
         """Act on the audio of a speaker having stopped."""
@@ -237,11 +239,11 @@ class Conversation:
             todo += more
         self._carry_out(todo)
 
-    def _carry_out(self, todo: Sequence[effects.Effect], *, is_heard: bool = False) -> None:
+    def _carry_out(self, todo: Sequence[effects.Effect], *, has_changed: bool = True) -> None:
         for effect in effects.joined(todo):
             self._perform(effect)
-        if todo or not is_heard:
-            # Windows of audio that ask for nothing, as in silence, have changed no turn.
+        if has_changed:
+            # Speech that goes on, and silence, change nothing that others depend on.
             self._models.keep({turn.number for turn in self.state.turns})
             speaks = self.state.speaking is not None and self.state.settings.replies
             self._workload.bulk.note(self, reply_is_due=self.state.reply_is_due, speaks=speaks)

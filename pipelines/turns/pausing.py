@@ -6,6 +6,7 @@ speculations, so that no reply waits for it: until it has answered, the silence 
 
 from __future__ import annotations
 
+import bisect
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -76,7 +77,7 @@ def ask(state: State) -> Step:
     turn = state.speaking
     if turn is None or turn.pause is None or turn.pause.awaited:
         return state, ()
-    times = sum(state.endpointer.trailing_silence >= windows for windows in JUDGED_WINDOWS)
+    times = bisect.bisect_right(JUDGED_WINDOWS, state.endpointer.trailing_silence)
     if times <= turn.pause.asked or not turn.decoded or turn.asr_failed or not state.settings.judges:
         return state, ()
     if not turn.text or turn.lacks_speech(state.settings.endpointing.speech_begins):

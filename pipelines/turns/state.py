@@ -164,8 +164,12 @@ class State(Struct, frozen=True):
     @property
     def running_stages(self) -> list[tuple[int, int, str]]:
         """The stages that run and are waited for, as turn, speculation and name."""
-        waiting = ((turn.number, turn.speculation) for turn in self.turns if turn.speculation and not turn.is_complete)
-        return [(turn, speculation.number, stage) for turn, speculation in waiting for stage in speculation.running]
+        found: list[tuple[int, int, str]] = []
+        for turn in self.turns:
+            speculation = turn.speculation
+            if speculation is not None and speculation.started and not turn.is_complete:
+                found += [(turn.number, speculation.number, stage) for stage in speculation.running]
+        return found
 
     @property
     def phase(self) -> str:
