@@ -11,7 +11,7 @@ import asyncio
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -39,7 +39,7 @@ class Way:
     def __init__(self) -> None:
         self.entered: list[tuple[float, str]] = []
 
-    def __enter__(self) -> Way:
+    def __enter__(self) -> Self:
         sys.setprofile(self._note)
         return self
 
