@@ -1,1 +1,1 @@
-"""The way of sound into a conversation: what it becomes (`AudioInput`), and when it is let in (`InputGate`)."""
+"""Sound on its way into a conversation: `AudioInput` and `InputGate`."""

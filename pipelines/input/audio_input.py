@@ -1,4 +1,7 @@
-"""Audio of one conversation: bytes become samples, and samples become judged windows. No I/O, no clock."""
+"""Audio of one conversation: bytes become samples, then judged windows.
+
+No I/O, and no clock.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,9 @@ WINDOWS_AT_A_TIME = 16
 
 
 class AudioInput:
-    """Audio on its way to the turns: decoded, without keys, behind a high-pass filter, judged window by window.
+    """Audio on its way to the turns.
+
+    It is decoded, without keys, behind a high-pass filter, and judged window by window.
 
     Args:
         audio_format: what bytes are; None where audio comes decoded, or not at all.
@@ -53,7 +58,10 @@ class AudioInput:
         self._unfiltered = NO_SAMPLES
 
     def decode(self, data: bytes) -> Iterator[npt.NDArray[np.float32]]:
-        """Return an iterator over what bytes complete, float32 ``[samples]`` at 16 kHz, block by block.
+        """Return the audio that bytes complete, block by block.
+
+        Returns:
+            Blocks as they are asked for, float32 ``[samples]`` at 16 kHz.
 
         Raises:
             InvalidInputError: no audio format was named, or the bytes cannot be decoded.
@@ -76,7 +84,7 @@ class AudioInput:
         return self._decoder.take_damage() if self._decoder is not None else []
 
     def without_keys(self, samples: npt.NDArray[np.float32]) -> tuple[str, npt.NDArray[np.float32]]:
-        """Return the keys that were pressed in the next samples, and the samples without their tones."""
+        """Return the keys in the next samples, and these without their tones."""
         return ("", samples) if self._keys is None else self._keys.hear(samples)
 
     def add(self, samples: npt.NDArray[np.float32]) -> None:
@@ -104,7 +112,7 @@ class AudioInput:
         return np.concatenate((self._timeline.get(min(start, filtered), filtered), begun))
 
     def judge(self) -> list[Window]:
-        """Judge the next windows, at most `WINDOWS_AT_A_TIME`; return nothing where none is whole yet."""
+        """Judge the next whole windows, at most `WINDOWS_AT_A_TIME`."""
         if self._voice is None:
             return []
         judged = self.judged_to // WINDOW_SAMPLES

@@ -1,4 +1,4 @@
-"""When a conversation's audio is let in: in its turn, at its share, and no faster than it can be worked off."""
+"""Back-pressure on audio: its turn, its share, and the pace of the models."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ STALL_SECONDS = 5.0
 
 
 class Listener(Protocol):
-    """Who the audio is for.
+    """Listener to audio.
 
     Attributes:
         state: of the turns.
@@ -46,7 +46,12 @@ class Listener(Protocol):
         """Samples that the recognizer has not answered for."""
 
     def hear(self, windows: Sequence[Window], at: float) -> int:
-        """Act on windows of audio that came at ``at``; return how many were taken before a wait is needed."""
+        """Act on windows of audio; return how many before a wait is needed.
+
+        Args:
+            windows: one or more.
+            at: when they came.
+        """
 
     def stalled(self) -> None:
         """Act on the audio of a speaker having stopped."""
@@ -128,7 +133,7 @@ class InputGate:
             await self._progress.wait()
 
     async def _give_way(self) -> None:
-        """Let others have their turn; while the machine is short of time, hold audio to its share."""
+        """Yield to others; while overloaded, hold audio to its share."""
         workload = self._workload
         self._lead.add(WINDOWS_AT_A_TIME * WINDOW_SECONDS)
         await asyncio.sleep(0)

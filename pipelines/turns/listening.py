@@ -48,7 +48,7 @@ _CUT_FROM = 14 * MODEL_RATE_HZ
 
 
 def hear(state: State, event: Heard) -> Step:
-    """Take windows of audio in, up to one that begins or ends a turn, or asks for a judgement of its pause."""
+    """Take windows in, up to one that begins or ends a turn, or is judged."""
     effects: tuple[Effect, ...] = ()
     speaking = state.speaking is not None
     for probability, is_background in event.windows:

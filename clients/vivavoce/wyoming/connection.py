@@ -201,7 +201,7 @@ class Connection:
         )
 
     def _session_of(self, context: object) -> str:
-        """Return the dialog that a text belongs to: that of its conversation, or of this connection."""
+        """Return the session of a text: its conversation, or this connection."""
         conversation = context.get("conversation_id") if isinstance(context, dict) else None
         return conversation if isinstance(conversation, str) and conversation else self._own_session
 

@@ -36,7 +36,7 @@ def recognized(reply: vivavoce.Reply, context: dict[str, Any] | None) -> Intent 
 
 
 def handled(reply: vivavoce.Reply, context: dict[str, Any] | None) -> Handled | NotHandled:
-    """Answer `transcript`: with the agent's words, the answer, or a sentence about the intent.
+    """Answer `transcript`: the agent's words, the answer, or the intent.
 
     Args:
         reply: What the service understood.
