@@ -154,7 +154,7 @@ class _Rewriting:
         return restored, [helper.make_node("DequantizeLinear", [name, *maker.input[1:3]], [restored])]
 
     def rounded_by_row(self, name: str) -> str:
-        """Return the activation that a tensor of ``modelkit.importing.asr`` is of, each row in its own scale; or ""."""
+        """Return the activation that was rounded in a scale for each row; or ""."""
         for operator in ("Cast", "Add", "Round", "Div"):
             maker = self.makers.get(name)
             if maker is None or maker.op_type != operator:
