@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 def plot(found: Found, budget_ms: float, memory_mb: float | None, path: Path) -> None:
     """Writes a PNG."""
     from matplotlib.figure import Figure  # noqa: PLC0415 - only who wants a picture needs it
+    from matplotlib.ticker import MaxNLocator  # noqa: PLC0415
 
     figure = Figure(figsize=(11, 5), layout="constrained")
     left, right = figure.subplots(1, 2)
@@ -25,6 +26,8 @@ def plot(found: Found, budget_ms: float, memory_mb: float | None, path: Path) ->
         "the best": [point for point in points if point.candidate == found.best != DEFAULT],
     }
     for (label, group), marker in zip(groups.items(), ("x", "o", "s"), strict=True):
+        if not group:
+            continue
         latency = [point.outcome.p95_ms for point in group]
         left.scatter([point.streams for point in group], latency, marker=marker, label=label)
         same = [point for point in group if point.streams == found.streams]
@@ -32,6 +35,7 @@ def plot(found: Found, budget_ms: float, memory_mb: float | None, path: Path) ->
         right.scatter([point.outcome.p95_ms for point in same], memory, marker=marker, label=label)
     left.axhline(budget_ms, color="black", linestyle="--", linewidth=1, label=f"bound, {budget_ms:g} ms")
     left.set(xlabel="concurrent conversations", ylabel="reply latency at 95 %, ms", yscale="log")
+    left.xaxis.set_major_locator(MaxNLocator(integer=True))
     right.axvline(budget_ms, color="black", linestyle="--", linewidth=1)
     if memory_mb is not None:
         right.axhline(memory_mb, color="black", linestyle=":", linewidth=1, label=f"bound, {memory_mb:g} MB")
