@@ -53,6 +53,9 @@ class ServiceConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     http_port: Port | None = None
     http_origins: tuple[str, ...] = ()
     recordings_port: Port | None = None
+    audiosocket_port: Port | None = None
+    call_agent: str = ""
+    call_knowledge: str = ""
     triton: str | None = None
     model_repository: Path | None = None
     engines: tuple[Path, ...] = ()
@@ -234,6 +237,13 @@ def _check_together(config: ServiceConfig) -> None:
         raise ConfigError("with --no-admin there is no socket: leave out --admin-socket or --no-admin")
     if config.recordings_port is not None and config.host.startswith("unix:"):
         raise ConfigError("recordings come over TCP: leave out --recordings-port, or give an address as --host")
+    if config.audiosocket_port is not None and not (config.insecure or is_local(config.host)):
+        raise ConfigError(
+            f"AudioSocket neither encrypts nor asks who calls, and others could reach {config.host}: listen on "
+            "127.0.0.1, or say --insecure where only the switch reaches the port"
+        )
+    if (config.call_agent or config.call_knowledge) and config.audiosocket_port is None:
+        raise ConfigError("calls come over AudioSocket: give --audiosocket-port, or leave out --call-agent")
     if config.http_origins and config.http_port is None:
         raise ConfigError("origins are of pages that call over HTTP: give --http-port, or leave out --http-origin")
     _check_security(config)
