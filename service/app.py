@@ -56,7 +56,7 @@ from service.telemetry.figures import Figures
 from service.telemetry.log_formats import LOG_FORMATTERS
 from service.telemetry.log_output import STDERR, logging_to
 from service.telemetry.telemetry import Telemetry, TracingNotInstalledError
-from service.telephone.audiosocket import AudioSocketServer
+from service.telephone.lines import TelephoneLines
 from service.triton.engine_code import EngineCodeError
 from service.triton.installation import TritonNotInstalledError
 from service.triton.remote import WrongTritonError
@@ -266,30 +266,24 @@ async def serving(
         reported = capacity.utilization if config.load_reports else None
         calls, callers = telemetry.call_observer, authenticator(config)
         doors = Doors(config.host, config.port, callers, credentials, calls, reported)
-        http = http_server(config, apis, readiness.is_serving, callers, calls, host.client_secrets)
+        lines = TelephoneLines(host, config)
+        http = http_server(config, apis, readiness.is_serving, callers, calls, host.client_secrets, lines.routes)
         # Until the last turn has ended: a model that is lost meanwhile comes back.
         _until_exit(cleanup, tasks.create_task(watchdog.watch(readiness.is_ready), name="watchdog"))
-        calls_in = AudioSocketServer(
-            host,
-            config.host,
-            config.audiosocket_port,
-            config.call_agent,
-            config.call_knowledge,
-        )
         drain = partial(open_conversations.drain, config.drain_seconds, admission.is_busy, hasten)
         cleanup.push_async_callback(
-            _stop, readiness.shut_down, doors.leave, calls_in.leave, drain, doors.close, http.close, calls_in.close
+            _stop, readiness.shut_down, doors.leave, lines.leave, drain, doors.close, http.close, lines.close
         )
         await _open_doors(config, doors, apis, handlers, models, health_servicer)
         await http.open()
-        await calls_in.open()
+        await lines.open()
         _until_exit(cleanup, tasks.create_task(readiness.watch(), name="readiness"))
         _until_exit(cleanup, tasks.create_task(capacity.watch(), name="capacity"))
         if isinstance(model_server, MeasuredModels):
             again = model_server.measure_when_quiet(admission.is_busy)
             _until_exit(cleanup, tasks.create_task(again, name="capacity again"))
         _until_exit(cleanup, tasks.create_task(host.dialogs.watch(), name="agents"))
-        yield Server(doors.address, doors.port, readiness, http.url, calls_in.port or 0)
+        yield Server(doors.address, doors.port, readiness, http.url, lines.audiosocket_port)
 
 
 def _admission(

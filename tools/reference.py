@@ -39,6 +39,7 @@ _PAGES = {
     "http_port": "http.md",
     "agents": "agents.md",
     "audiosocket_port": "telephone.md",
+    "media_streams": "telephone.md#twilio-and-telnyx",
     "sessions": "agents.md#sessions",
     "knowledge": "knowledge.md",
     "variants": "model_rollout.md#variants",

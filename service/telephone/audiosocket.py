@@ -141,7 +141,6 @@ class AudioSocketServer:
         self.port = port
         self._host = host
         self._address = "127.0.0.1" if address.startswith("unix:") else address.strip("[]")
-        self._base = knowledge
         self._line = Line(Encoding.LINEAR_PCM, RATE_HZ, BYTES_PER_SAMPLE, agent, (knowledge,) if knowledge else ())
         self._server: asyncio.Server | None = None
         self._calls: set[asyncio.Task[None]] = set()
@@ -154,11 +153,6 @@ class AudioSocketServer:
         """
         if self.port is None:
             return
-        agents, bases = self._host.dialogs.agents, self._host.knowledge
-        for name, known, kind in ((self._line.agent, agents, "agent"), (self._base, bases, "knowledge")):
-            if name and name not in known:
-                there = f"choose one of {', '.join(sorted(known))}" if known else f"serve one with --{kind}"
-                raise ListenError(f"calls cannot be answered: there is no --call-{kind} {name!r}: {there}")
         try:
             self._server = await asyncio.start_server(self._answer, self._address, self.port)
         except OSError as error:

@@ -6,72 +6,24 @@ import asyncio
 import contextlib
 import random
 import uuid
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
-from pipelines.dialog.sessions import DialogSessions
-from pipelines.load.workload import Workload
-from pipelines.models.ports import IntentPrediction
-from service.admission.admission import Admission, RecordingMemory
+from service.config import ServiceConfig
 from service.grpc_server.server_ports import ListenError
-from service.sessions.dialogs import Dialogs
-from service.sessions.host import SessionHost
-from service.sessions.lifetime import Limits
-from service.sessions.open_conversations import OpenConversations
 from service.telephone import audiosocket
-from service.telephone.audiosocket import AUDIO, ERROR, HANG_UP, KEY, NAME, AudioSocketServer
-from tests.unit.pipelines.dialog.agents import agent_of
-from tests.unit.pipelines.fakes import INSTANT
-from tests.unit.pipelines.spoken import SpeakingModels
-from tests.unit.service.harness import FakeVoice
+from service.telephone.audiosocket import AUDIO, ERROR, HANG_UP, KEY, NAME
+from service.telephone.lines import TelephoneLines
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from tests.unit.service.telephone.exchange import Exchange
+
 FRAME = np.zeros(160, "<i2").tobytes()
 CALL = uuid.UUID(int=7)
-
-
-@dataclass
-class OrderingModels(SpeakingModels):
-    """Understands orders and goodbyes, and speaks for a quarter of a second a sentence."""
-
-    async def predict(self, text: str, due: float | None = None) -> IntentPrediction:
-        return IntentPrediction("order" if "latte" in text else "none", 0.9, (), INSTANT)
-
-
-@dataclass
-class Exchange:
-    """A service that answers calls."""
-
-    server: AudioSocketServer
-    models: OrderingModels
-    voice: FakeVoice
-    host: SessionHost
-
-
-@pytest.fixture
-async def exchange() -> AsyncIterator[Exchange]:
-    models, voice = OrderingModels(0.001, 0.001, 0.001, sentence_seconds=0.25), FakeVoice(0.0)
-    admission = Admission(4)
-    admission.open()
-    dialogs = Dialogs({"bar": agent_of()}, DialogSessions())
-    open_conversations = OpenConversations(Workload())
-    host = SessionHost(
-        models, voice, admission, Limits(), open_conversations, RecordingMemory(1_000_000), dialogs=dialogs
-    )
-    server = AudioSocketServer(host, "127.0.0.1", 0, "bar")
-    await server.open()
-    try:
-        yield Exchange(server, models, voice, host)
-    finally:
-        await server.leave()
-        await server.close()
-    assert not open_conversations.count
-    assert not models.open_sequences
 
 
 class Telephone:
@@ -220,5 +172,6 @@ async def test_a_stopping_service_ends_calls(exchange: Exchange):
     ("agent", "knowledge", "told"), [("cafe", "", "choose one of bar"), ("", "zoo", "--knowledge")]
 )
 async def test_calls_that_nobody_can_answer(exchange: Exchange, agent: str, knowledge: str, told: str):
+    config = ServiceConfig(audiosocket_port=0, call_agent=agent, call_knowledge=knowledge)
     with pytest.raises(ListenError, match=told):
-        await AudioSocketServer(exchange.host, "127.0.0.1", 0, agent, knowledge).open()
+        TelephoneLines(exchange.host, config)
