@@ -10,7 +10,7 @@ import click
 
 from vivavoce.cli.connection import Connection, server_option
 from vivavoce.cli.extras import extra
-from vivavoce.cli.options import budget_option, context_options, read_documents, seconds
+from vivavoce.cli.options import budget_option, context_options, knowledge_option, read_documents, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,8 +30,17 @@ if TYPE_CHECKING:
 @server_option
 @context_options
 @budget_option
+@knowledge_option
+@click.option("--agent", metavar="NAME", default="", help="Have texts answered by this agent.  [default: none]")
 def wyoming(
-    *, uri: str, server: Connection, contexts: Sequence[str], context_files: Sequence[Path], budget_ms: int | None
+    *,
+    uri: str,
+    server: Connection,
+    contexts: Sequence[str],
+    context_files: Sequence[Path],
+    budget_ms: int | None,
+    knowledge: Sequence[str],
+    agent: str,
 ) -> None:
     """Serve Home Assistant over the Wyoming protocol, until interrupted.
 
@@ -44,7 +53,7 @@ def wyoming(
         where = parse_uri(uri)
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--uri") from error
-    settings = Settings(read_documents(contexts, context_files), seconds(budget_ms))
+    settings = Settings(read_documents(contexts, context_files), seconds(budget_ms), agent, knowledge)
     try:
         asyncio.run(_serve(where, server, settings))
     except OSError as error:

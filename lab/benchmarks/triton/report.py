@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchmarks.triton.statistics import PARTS, latency_parts, mean_batch
+from benchmarks.triton.statistics import PARTS, latency_parts, mean_batch, step_parts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,6 +16,16 @@ if TYPE_CHECKING:
 
     from benchmarks.triton.windows import Measured
 
+_CSV_PARTS = (
+    "Client Send",
+    "Network+Server Send/Recv",
+    "Server Queue",
+    "Server Compute Input",
+    "Server Compute Infer",
+    "Server Compute Output",
+    "Client Recv",
+)
+"""How perf_client names the parts of the latency."""
 PERCENTILES = (50, 90, 95, 99)
 
 
@@ -32,6 +43,7 @@ class Row:
         server_batch: items that the server computed at a time.
         steady: whether three windows in a row agreed.
         requests: answers that were counted.
+        steps_ms: of an ensemble, mean of the server's parts of every step, by the step's name.
     """
 
     load: str
@@ -43,6 +55,7 @@ class Row:
     server_batch: float
     steady: bool
     requests: int
+    steps_ms: dict[str, dict[str, float]]
 
     def as_dict(self, model: str) -> dict[str, object]:
         """Gives the row as JSON has it."""
@@ -65,7 +78,38 @@ def make_row(load: str, level: float, batch_size: int, measured: Measured) -> Ro
         round(mean_batch(measured), 2),
         measured.steady,
         totals.size,
+        {
+            step: {part: round(value, 3) for part, value in parts.items()}
+            for step, parts in step_parts(measured).items()
+        },
     )
+
+
+def write_csv(rows: Sequence[Row], path: Path) -> None:
+    """Writes a line a load, with the columns of NVIDIA's perf_client first, in its units (microseconds).
+
+    Raises:
+        ValueError: the rows are of both kinds of loads, which it has no columns for.
+    """
+    kinds = {row.load.endswith("/s") for row in rows}
+    if len(kinds) != 1:
+        raise ValueError("a table is of callers or of a request rate: give --csv with one of them")
+    level = "Request Rate" if kinds.pop() else "Concurrency"
+    columns = dict(zip(_CSV_PARTS, PARTS, strict=True))
+    steps = [(step, part) for step, parts in rows[0].steps_ms.items() for part in parts]
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(
+            [level, "Inferences/Second", *columns, *(f"p{p} latency" for p in PERCENTILES), "Avg latency"]
+            + [f"{step} {part.replace('_', ' ')}" for step, part in steps]
+            + ["Batch Size", "Server Batch", "Steady", "Requests"]
+        )
+        for row in rows:
+            times = [*(row.parts_ms[part] for part in columns.values())]
+            times += [*(row.latency_ms[f"p{p}"] for p in PERCENTILES), row.latency_ms["mean"]]
+            times += [row.steps_ms[step][part] for step, part in steps]
+            counts = [row.batch_size, row.server_batch, row.steady, row.requests]
+            writer.writerow([f"{row.level:g}", row.throughput, *(round(1000 * time) for time in times), *counts])
 
 
 def plot(rows: Sequence[Row], title: str, path: Path) -> None:
