@@ -48,4 +48,4 @@ def test_a_request_without_an_input_loses_nobody_else_of_its_batch(monkeypatch):
     )
     before, broken, after = network.execute([Request(INPUT_IDS=[[1]]), Request(), Request(INPUT_IDS=[[2]])])
     assert [answer.outputs["LOGITS"].tolist() for answer in (before, after)] == [[[10.0]], [[20.0]]]
-    assert broken.error.message.startswith("KeyError")
+    assert broken.error.message.startswith("AttributeError")

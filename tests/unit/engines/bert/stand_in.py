@@ -28,7 +28,9 @@ def import_beside_triton(name, monkeypatch):
     triton.TritonError = TritonError
     triton.InferenceResponse = InferenceResponse
     triton.Tensor = lambda name, values: SimpleNamespace(name=name, values=values)
-    triton.get_input_tensor_by_name = lambda request, name: SimpleNamespace(as_numpy=lambda: request.inputs[name])
+    triton.get_input_tensor_by_name = lambda request, name: (
+        SimpleNamespace(as_numpy=lambda: request.inputs[name]) if name in request.inputs else None
+    )
     monkeypatch.setitem(sys.modules, triton.__name__, triton)
     module = importlib.import_module(name)
     # Whichever test imported them first: these have its stand-in.
