@@ -70,6 +70,23 @@ class Transcribed:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadBySecond:
+    """Answer of another recognizer for a segment up to sample ``stop``.
+
+    Attributes:
+        turn: the turn.
+        segment: its segment.
+        stop: one past the last sample that was read.
+        hypothesis: what was recognized; None if nothing, or not in time.
+    """
+
+    turn: int
+    segment: int
+    stop: int
+    hypothesis: Hypothesis | None
+
+
+@dataclass(frozen=True, slots=True)
 class RecognitionFailed:
     """The recognizer gave a segment up; ``message`` says why."""
 
@@ -156,6 +173,7 @@ class Updated:
 
     endpointing: EndpointingConfig | None = None
     stages: tuple[PlannedStage, ...] | None = None
+    reads_again: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +262,7 @@ Event = (
     | Stalled
     | Typed
     | Transcribed
+    | ReadBySecond
     | RecognitionFailed
     | RecognitionLost
     | RecognitionResumed

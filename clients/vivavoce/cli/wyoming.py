@@ -10,10 +10,10 @@ import click
 
 from vivavoce.cli.connection import Connection, server_option
 from vivavoce.cli.extras import extra
-from vivavoce.cli.options import budget_option, context_options, read_documents, seconds
+from vivavoce.cli.options import budget_option, context_options, read_documents, seconds, variant_option
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from vivavoce.wyoming import Settings
@@ -30,8 +30,25 @@ if TYPE_CHECKING:
 @server_option
 @context_options
 @budget_option
+@variant_option
+@click.option(
+    "--language",
+    "languages",
+    metavar="CODE",
+    multiple=True,
+    default=("en",),
+    show_default=True,
+    help="Language that the recognizer and a voice of the server serve, such as de. May be repeated.",
+)
 def wyoming(
-    *, uri: str, server: Connection, contexts: Sequence[str], context_files: Sequence[Path], budget_ms: int | None
+    *,
+    uri: str,
+    server: Connection,
+    contexts: Sequence[str],
+    context_files: Sequence[Path],
+    budget_ms: int | None,
+    variants: Mapping[str, str],
+    languages: Sequence[str],
 ) -> None:
     """Serve Home Assistant over the Wyoming protocol, until interrupted.
 
@@ -44,7 +61,7 @@ def wyoming(
         where = parse_uri(uri)
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--uri") from error
-    settings = Settings(read_documents(contexts, context_files), seconds(budget_ms))
+    settings = Settings(read_documents(contexts, context_files), seconds(budget_ms), variants, languages)
     try:
         asyncio.run(_serve(where, server, settings))
     except OSError as error:
