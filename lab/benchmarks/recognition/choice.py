@@ -59,13 +59,14 @@ def main() -> int:
 
 def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Compare recognizers that the service can serve.")
-    parser.add_argument("--engine", action="append", default=[], type=_pair, metavar="NAME=DIR")
+    parser.add_argument("--engine", action="append", default=[], type=engine_folder, metavar="NAME=DIR")
     parser.add_argument("--commands", type=int, default=20, help="how many of the commands, if there (default: 20)")
     parser.add_argument("--json", type=Path, help="file to write the result to")
     return parser.parse_args()
 
 
-def _pair(text: str) -> tuple[str, str]:
+def engine_folder(text: str) -> tuple[str, str]:
+    """Read ``NAME=DIR``; return the name, and the folder of the engine's Triton models."""
     name, _, folder = text.partition("=")
     if not (Path(folder) / "triton" / "asr" / "config.pbtxt").is_file():
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=DIR with an engine directory for recognition")
