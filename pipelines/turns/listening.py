@@ -90,6 +90,9 @@ def hear(state: State, event: Heard) -> Step:
             speech_windows=state.speaking.speech_windows + 1,
         )
         state = replace(state, speaking=turn)
+    elif state.settings.diarizes and state.speaking is not None:
+        turn = state.speaking.with_silence(state.heard_to - WINDOW_SAMPLES, state.heard_to)
+        state = replace(state, speaking=turn)
     if boundary is Boundary.LIKELY_STOP and state.speaking is not None:
         turn = replace(state.speaking, end_is_likely=True)
         state = replace(state, speaking=turn)

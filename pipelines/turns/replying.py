@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from pipelines.messages import Notice, NoticeCode, Reply, Status, Transcript
-from pipelines.speakers.spans import main_speaker, within
+from pipelines.speakers.spans import main_speaker, within, without_silence
 from pipelines.stages.registry import ASR, SPEECH, PlannedStage
 from pipelines.turns import pausing
 from pipelines.turns.effects import Emit, SetDeadline, SpeculationFate
@@ -222,7 +222,8 @@ def speakers_found(state: State, event: SpeakersFound) -> Step:
     turn = next((turn for turn in state.ending if turn.number == event.turn), None)
     if turn is None or turn.speakers is not None:
         return state, ()
-    turn = replace(turn, speakers=within(event.spans, turn.onset, turn.speech_end))
+    spans = without_silence(within(event.spans, turn.onset, turn.speech_end), turn.silences)
+    turn = replace(turn, speakers=spans)
     return _advance(state.with_ending(turn), turn)
 
 

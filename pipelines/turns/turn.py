@@ -224,6 +224,7 @@ class Turn(Struct, frozen=True):
         is_complete: whether the whole reply is made.
         untold: the final transcript and replies, with their notices, as far as they wait for those of earlier turns.
         said_over: words of the reply that was being said when it began; "" where none was.
+        silences: runs of windows without speech, as first and last sample, where speakers are told apart.
         speakers: who speaks when; None while that is not known.
         recovered_at: when a model was back that had been lost at work on the turn, in seconds; None if none was.
     """
@@ -250,6 +251,7 @@ class Turn(Struct, frozen=True):
     told_failures: tuple[tuple[str, str], ...] = ()
     is_complete: bool = False
     untold: tuple[Message, ...] = ()
+    silences: tuple[tuple[int, int], ...] = ()
     speakers: tuple[SpeakerSpan, ...] | None = None
     recovered_at: float | None = None
 
@@ -368,6 +370,12 @@ class Turn(Struct, frozen=True):
     @property
     def _best(self) -> tuple[Segment, ...]:
         return tuple(segment.best for segment in self.segments)
+
+    def with_silence(self, begin: int, end: int) -> Turn:
+        """Return the turn with silence from ``begin`` up to ``end``, which may go on from an earlier one."""
+        if self.silences and self.silences[-1][1] == begin:
+            return replace(self, silences=(*self.silences[:-1], (self.silences[-1][0], end)))
+        return replace(self, silences=(*self.silences, (begin, end)))
 
     def with_segment(self, segment: Segment) -> Turn:
         """Return the turn with ``segment`` replaced or appended."""
