@@ -147,6 +147,23 @@ def test_a_text_of_chunks_only_grows_and_comes_with_the_chunk(quantized: Path):
     assert texts[-1]
 
 
+@pytest.mark.parametrize("samples", [0, 1, 399, 1_200])
+def test_a_chunk_that_is_never_complete_is_heard_to_its_end(quantized: Path, samples: int):
+    recognizer, audio = served(quantized), recording("weather")[4_000:][:samples]
+    (utterance,) = said(audio[:0])
+    for begin in range(0, samples, 160):
+        utterance.append(audio[begin : begin + 160])
+        assert recognizer.transcribe([utterance], thorough=False) == [[]]
+        assert recognizer.covered_samples(len(utterance)) == 0
+    paused, again = (recognizer.transcribe([utterance], thorough=True) for _ in range(2))
+    assert paused == again == recognizer.transcribe(said(audio), thorough=True)
+    # What a pause has made of it is no part of what follows.
+    utterance.append(recording("weather")[4_000 + samples :])
+    assert recognizer.transcribe([utterance], thorough=True) == recognizer.transcribe(
+        said(recording("weather")[4_000:]), thorough=True
+    )
+
+
 def test_hints_and_alternatives_choose_among_what_was_heard(quantized: Path):
     recognizer = served(quantized)
     (plain,) = recognizer.transcribe(said(recording("weather")), thorough=True)
