@@ -80,6 +80,8 @@ class SecondOpinions:
         self._open: dict[int, Reading] = {}
         self._timers: dict[int, asyncio.TimerHandle] = {}
         self._task: asyncio.Task[None] | None = None
+        self._under_way: Reading | None = None
+        self._began = self._pace = 0.0
 
     def read(self, reading: Reading) -> None:
         """Have a segment read, in place of an earlier reading of it."""
@@ -88,9 +90,14 @@ class SecondOpinions:
             self._task = asyncio.create_task(self._run(), name="second-opinions")
 
     def end(self, turn: int, wait_seconds: float) -> None:
-        """Answer all readings of a turn that is over within ``wait_seconds``."""
-        if any(reading.turn == turn for reading in self._open.values()):
-            self._timers[turn] = self._loop.call_later(wait_seconds, self._give_up, turn)
+        """Answer all readings of a turn that is over within ``wait_seconds``.
+
+        One that would not be ready by then, at the pace of the last one, is answered at once.
+        """
+        awaited = [reading for reading in self._open.values() if reading.turn == turn]
+        if awaited:
+            seconds = wait_seconds if all(self._expected(one) <= wait_seconds for one in awaited) else 0.0
+            self._timers[turn] = self._loop.call_later(seconds, self._give_up, turn)
 
     def cancel(self) -> None:
         """Read nothing more; the model answers what it was asked all the same."""
@@ -116,7 +123,9 @@ class SecondOpinions:
 
     async def _hypothesis(self, reading: Reading, recognizer: Recognizer) -> Hypothesis | None:
         try:
+            self._under_way, self._began = reading, self._loop.time()
             hypothesis = await recognizer.open_sequence(reading.options).send(reading.audio, decode=True, end=True)
+            self._pace = (self._loop.time() - self._began) / max(1, len(reading.audio))
         except ModelError as error:
             failure = error
         except Exception as error:  # noqa: BLE001 - whatever happened, the first text stands
@@ -127,6 +136,11 @@ class SecondOpinions:
             return hypothesis
         self._on_failure(self._turn(reading), failure)
         return None
+
+    def _expected(self, reading: Reading) -> float:
+        """Return the seconds until a reading is ready, as far as that can be told."""
+        gone = self._loop.time() - self._began if self._under_way is reading else 0.0
+        return self._pace * len(reading.audio) - gone
 
     def _turn(self, reading: Reading) -> int:
         return reading.turn if self._is_awaited(reading) else 0

@@ -128,6 +128,18 @@ def test_the_second_text_counts_if_it_is_in_time(seconds: float, text: str, most
     assert models.understood[-1] == text
 
 
+def test_what_would_be_late_again_is_not_waited_for():
+    models = TwoRecognizers(judgements=[0.99])
+    models.heavy.recognition_seconds = 1.2
+    script = ((0.3, ""), *((2.0, "speech"), (2.5, "")) * 2)
+    came = virtual_time.run(hold(models, *script))
+    ended = [at for at, message in came if isinstance(message, SpeechEnded)]
+    replied = [at for at, message in came if isinstance(message, Reply)]
+    waits = [reply - end for end, reply in zip(ended, replied, strict=True)]
+    assert waits == pytest.approx([BUDGET_SECONDS / 2, 0], abs=0.001)
+    assert finals(came) == ["first", "first"]
+
+
 def test_it_reads_the_whole_utterance_and_the_caller_is_told_in_the_pause():
     models = TwoRecognizers(judgements=[0.3])
     endpointing = EndpointingConfig(mode=EndpointingMode.MODEL)
@@ -139,7 +151,7 @@ def test_it_reads_the_whole_utterance_and_the_caller_is_told_in_the_pause():
 
 def test_speech_that_goes_on_makes_an_opinion_useless():
     models = TwoRecognizers()
-    models.heavy.recognition_seconds = 0.5
+    models.heavy.recognition_seconds = 0.3
     came = virtual_time.run(hold(models, *TWO_HALVES))
     assert finals(came) == ["second"]
     first, last = models.heavy.sequences
