@@ -41,7 +41,7 @@ MIN_RECOVERED_BUDGET_SECONDS = 5.0
 
 
 class SecondOpinion(Struct, frozen=True):
-    """What another recognizer made of a segment.
+    """Text of a segment by another recognizer.
 
     Attributes:
         stop: one past the last sample that it has read.
@@ -372,7 +372,7 @@ class Turn(Struct, frozen=True):
         return tuple(segment.best for segment in self.segments)
 
     def with_silence(self, begin: int, end: int) -> Turn:
-        """Return the turn with silence from ``begin`` up to ``end``, which may go on from an earlier one."""
+        """Return the turn with one more silence, or with the last one longer."""
         if self.silences and self.silences[-1][1] == begin:
             return replace(self, silences=(*self.silences[:-1], (self.silences[-1][0], end)))
         return replace(self, silences=(*self.silences, (begin, end)))

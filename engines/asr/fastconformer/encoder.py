@@ -96,7 +96,10 @@ class Encoder:
         return _lengths(mels)[2] if mels else 0
 
     def normalized(self, audio: Floats) -> Floats | None:
-        """Return the features of a whole utterance, ``[mels, bins]``; None where they are not normalized."""
+        """Return a whole utterance's features, or None without normalization.
+
+        They are float32 ``[mels, bins]``.
+        """
         if not self._shape.normalizes or len(audio) < FRAME_SAMPLES:
             return None
         return normalized(self._features.frames(audio, 0, len(audio) // FRAME_SAMPLES))

@@ -28,7 +28,7 @@ _MIN_DEVIATION = np.float32(1e-5)
 
 
 def normalized(frames: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the frames of an utterance with each bin at mean 0 and standard deviation 1."""
+    """Return an utterance's frames with each bin at mean 0 and deviation 1."""
     deviations = frames.std(0, ddof=1) if len(frames) > 1 else np.zeros(frames.shape[1], np.float32)
     found: NDArray[np.float32] = (frames - frames.mean(0)) / (deviations + _MIN_DEVIATION)
     return found
