@@ -73,7 +73,9 @@ def _shapes(_: click.Context, __: click.Parameter, values: Sequence[str]) -> dic
     "--most-windows", type=click.IntRange(3), default=10, show_default=True, help="Then go on, steady or not."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a load, and nothing else.")
-@click.option("--csv", "csv_file", type=FileToWrite(), help="Write a line a load.")
+@click.option(
+    "--csv", "csv_file", type=FileToWrite(), help="Write a line a load, with the columns of perf_client first."
+)
 @click.option("--plot", "plot_file", type=FileToWrite(), help="Write the two pictures as PNG.")
 def triton(
     *,
@@ -121,7 +123,8 @@ def triton(
     except (sweep.SweepError, ValueError) as error:
         raise click.ClickException(str(error)) from error
     if csv_file is not None:
-        _write_csv(rows, csv_file)
+        with csv_file.open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerows(report.csv_lines(rows))
     if plot_file is not None:
         report.plot(rows, model, plot_file)
 
@@ -130,18 +133,7 @@ def _line(row: Row) -> str:
     parts = "  ".join(f"{part.replace('_', ' ')} {value:.1f}" for part, value in row.parts_ms.items())
     latency = "  ".join(f"{name} {value:g}" for name, value in row.latency_ms.items())
     steady = "" if row.steady else "  (not steady)"
-    return f"{row.load}, batch {row.batch_size}: {row.throughput:g}/s  {latency} ms{steady}\n    {parts}"
-
-
-def _write_csv(rows: Sequence[Row], path: Path) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        first = rows[0]
-        writer.writerow(
-            ["load", "batch_size", "throughput", *(f"latency_{name}_ms" for name in first.latency_ms)]
-            + [f"{part}_ms" for part in first.parts_ms]
-            + ["server_batch", "steady", "requests"]
-        )
-        for row in rows:
-            measured = [*row.latency_ms.values(), *row.parts_ms.values(), row.server_batch, row.steady, row.requests]
-            writer.writerow([row.load, row.batch_size, row.throughput, *measured])
+    lines = [f"{row.load}, batch {row.batch_size}: {row.throughput:g}/s  {latency} ms{steady}", parts]
+    for step, spent in row.steps_ms.items():
+        lines.append(f"{step}: " + "  ".join(f"{part.replace('_', ' ')} {value:.1f}" for part, value in spent.items()))
+    return "\n    ".join(lines)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchmarks.triton.statistics import PARTS, latency_parts, mean_batch
+from benchmarks.triton.statistics import PARTS, latency_parts, mean_batch, step_parts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,6 +16,16 @@ if TYPE_CHECKING:
     from benchmarks.triton.windows import Measured
 
 PERCENTILES = (50, 90, 95, 99)
+_PERF_CLIENT_PARTS = {
+    "client_send": "Client Send",
+    "network": "Network+Server Send/Recv",
+    "queue": "Server Queue",
+    "compute_input": "Server Compute Input",
+    "compute_infer": "Server Compute Infer",
+    "compute_output": "Server Compute Output",
+    "client_receive": "Client Recv",
+}
+"""Names by which ``perf_client`` writes the parts of a request's time, in its order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +42,7 @@ class Row:
         server_batch: items that the server computed at a time.
         steady: whether three windows in a row agreed.
         requests: answers that were counted.
+        steps_ms: of an ensemble, the server's parts of each step.
     """
 
     load: str
@@ -43,6 +54,7 @@ class Row:
     server_batch: float
     steady: bool
     requests: int
+    steps_ms: dict[str, dict[str, float]] = field(default_factory=dict)
 
     def as_dict(self, model: str) -> dict[str, object]:
         """Gives the row as JSON has it."""
@@ -65,7 +77,27 @@ def make_row(load: str, level: float, batch_size: int, measured: Measured) -> Ro
         round(mean_batch(measured), 2),
         measured.steady,
         totals.size,
+        {step: {part: round(ms, 3) for part, ms in parts.items()} for step, parts in step_parts(measured).items()},
     )
+
+
+def csv_lines(rows: Sequence[Row]) -> list[list[object]]:
+    """Returns the columns of ``perf_client``, microseconds, and then ours; the first line names them."""
+    closed = all(row.load.endswith("callers") for row in rows)
+    first, percentiles = rows[0], [f"p{p}" for p in PERCENTILES]
+    names = ["Concurrency" if closed else "Request Rate", "Inferences/Second", *_PERF_CLIENT_PARTS.values()]
+    names += [f"{name} latency" for name in percentiles]
+    own = ["load", "batch_size", "throughput", *(f"latency_{name}_ms" for name in first.latency_ms)]
+    own += [*(f"{part}_ms" for part in PARTS), "server_batch", "steady", "requests"]
+    own += [f"{step}_{part}_ms" for step, parts in first.steps_ms.items() for part in parts]
+    lines: list[list[object]] = [[*names, *own]]
+    for row in rows:
+        theirs = [row.parts_ms[part] for part in _PERF_CLIENT_PARTS] + [row.latency_ms[name] for name in percentiles]
+        ours = [row.load, row.batch_size, row.throughput, *row.latency_ms.values(), *(row.parts_ms[p] for p in PARTS)]
+        steps = [ms for parts in row.steps_ms.values() for ms in parts.values()]
+        numbers = [f"{row.level:g}", row.throughput, *(round(1000 * ms) for ms in theirs)]
+        lines.append([*numbers, *ours, row.server_batch, row.steady, row.requests, *steps])
+    return lines
 
 
 def plot(rows: Sequence[Row], title: str, path: Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import tritonclient.grpc.aio as triton
 
     from benchmarks.triton.windows import Measured
@@ -14,7 +16,17 @@ PARTS = ("client_send", "network", "queue", "compute_input", "compute_infer", "c
 _SERVER_PARTS = ("queue", "compute_input", "compute_infer", "compute_output")
 
 
-async def read_statistics(client: triton.InferenceServerClient, model: str) -> dict[str, int]:
+async def read_statistics(
+    client: triton.InferenceServerClient, model: str, steps: Sequence[str] = ()
+) -> dict[str, int]:
+    """Reads a model's counters, and those of an ensemble's steps as ``STEP/COUNTER``."""
+    totals = await _read(client, model)
+    for step in steps:
+        totals |= {f"{step}/{name}": value for name, value in (await _read(client, step)).items()}
+    return totals
+
+
+async def _read(client: triton.InferenceServerClient, model: str) -> dict[str, int]:
     """Sums a model's counters over its versions: nanoseconds by part, and numbers of requests and executions."""
     answer = await client.get_inference_statistics(model)
     totals = dict.fromkeys((*_SERVER_PARTS, "success", "requests", "inferences", "executions"), 0)
@@ -48,6 +60,17 @@ def latency_parts(measured: Measured) -> dict[str, float]:
     total = 1000 * measured.window.mean_latency
     network = max(0.0, total - send - receive - max(whole, sum(server.values())))
     return {"client_send": send, "network": network, **server, "client_receive": receive}
+
+
+def step_parts(measured: Measured) -> dict[str, dict[str, float]]:
+    """Splits an ensemble's time: milliseconds of each step by part, for one request of the ensemble.
+
+    A step that others use meanwhile seems to take longer.
+    """
+    delta = {name: measured.after[name] - measured.before[name] for name in measured.after}
+    requests = max(1, delta["requests"])
+    steps = dict.fromkeys(name.rpartition("/")[0] for name in delta if "/" in name)
+    return {step: {part: delta[f"{step}/{part}"] / requests / 1e6 for part in _SERVER_PARTS} for step in steps}
 
 
 def mean_batch(measured: Measured) -> float:

@@ -95,6 +95,7 @@ async def _run(
     else:
         items, description = make_items(specs, sweep.lengths or {}, sweep.sequence_length)
         on_inputs(description)
+    steps = list(dict.fromkeys(step.model_name for step in config.config.ensemble_scheduling.step))
     sender = ModelClient(client, sweep.model, specs)
     rows = []
     for size in sweep.batch_sizes:
@@ -102,7 +103,7 @@ async def _run(
             measured = await measure(
                 load,
                 sender.send,
-                lambda: read_statistics(client, sweep.model),
+                lambda: read_statistics(client, sweep.model, steps),
                 window_seconds=sweep.window_seconds,
                 tolerance=sweep.tolerance,
                 most_windows=sweep.most_windows,

@@ -16,7 +16,7 @@ from benchmarks.triton import load as load_module
 from benchmarks.triton import sweep
 from benchmarks.triton.inputs import InputSpec, in_batches, made_up, read_inputs
 from benchmarks.triton.load import Concurrency, RequestRate, sequence_steps
-from benchmarks.triton.report import make_row, plot
+from benchmarks.triton.report import csv_lines, make_row, plot
 from benchmarks.triton.requests import Step, Timed
 from benchmarks.triton.statistics import PARTS
 from benchmarks.triton.sweep import make_items
@@ -279,6 +279,42 @@ def test_a_model_that_answers_later_is_believed_what_it_computed():
     row = make_row("1 callers", 1, 2, replace(measured(), window=window(10, 0.01, compute=0.006)))
     assert (row.parts_ms["compute_infer"], row.parts_ms["network"]) == (6.0, 1.0)
     assert sum(row.parts_ms.values()) == pytest.approx(row.latency_ms["mean"])
+
+
+def of_ensemble(found: Measured) -> Measured:
+    spent = {"queue": 500_000, "compute_input": 0, "compute_infer": 2_000_000, "compute_output": 0}
+    before = found.before | {f"bert/{name}": 7 for name in spent}
+    after = found.after | {f"bert/{name}": 7 + 10 * ns for name, ns in spent.items()}
+    return replace(found, before=before, after=after)
+
+
+def test_the_steps_of_an_ensemble_are_told_for_each_of_its_requests():
+    row, plain = (make_row("1 callers", 1, 2, found) for found in (of_ensemble(measured()), measured()))
+    assert row.steps_ms == {"bert": {"queue": 0.5, "compute_input": 0, "compute_infer": 2.0, "compute_output": 0}}
+    assert (replace(row, steps_ms={}), plain.steps_ms) == (plain, {})
+
+
+@pytest.mark.parametrize(("load", "name"), [("4 callers", "Concurrency"), ("4/s", "Request Rate")])
+def test_a_table_begins_with_the_columns_of_perf_client(load: str, name: str):
+    head, line = csv_lines([make_row(load, 4, 2, of_ensemble(measured()))])
+    assert head[:13] == [
+        name,
+        "Inferences/Second",
+        "Client Send",
+        "Network+Server Send/Recv",
+        "Server Queue",
+        "Server Compute Input",
+        "Server Compute Infer",
+        "Server Compute Output",
+        "Client Recv",
+        "p50 latency",
+        "p90 latency",
+        "p95 latency",
+        "p99 latency",
+    ]
+    assert line[:13] == ["4", 20.0, 1000, 3000, 1000, 0, 4000, 0, 1000, 10_000, 10_000, 10_000, 10_000]
+    told = dict(zip(head, line, strict=True))
+    assert (told["load"], told["queue_ms"], told["requests"], told["bert_compute_infer_ms"]) == (load, 1.0, 10, 2.0)
 
 
 def test_the_pictures_are_drawn(tmp_path):
