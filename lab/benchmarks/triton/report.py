@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from benchmarks.triton.windows import Measured
 
 PERCENTILES = (50, 90, 95, 99)
+_STYLES = {"p50": ":", "p90": "-.", "p95": "-", "p99": "--"}
 _PERF_CLIENT_PARTS = {
     "client_send": "Client Send",
     "network": "Network+Server Send/Recv",
@@ -101,7 +102,7 @@ def csv_lines(rows: Sequence[Row]) -> list[list[object]]:
 
 
 def plot(rows: Sequence[Row], title: str, path: Path) -> None:
-    """Writes two pictures in one PNG: the latency's parts with the throughput, and throughput against latency."""
+    """Writes two pictures in one PNG: the latency's parts with the throughput, and throughput against percentiles."""
     from matplotlib.figure import Figure  # noqa: PLC0415 - only who wants a picture needs it
 
     figure = Figure(figsize=(12, 5), layout="constrained")
@@ -121,12 +122,13 @@ def plot(rows: Sequence[Row], title: str, path: Path) -> None:
     line.set_ylim(bottom=0)
     for size in sorted({row.batch_size for row in rows}):
         chosen = [row for row in rows if row.batch_size == size]
-        latencies, throughputs = [row.latency_ms["p95"] for row in chosen], [row.throughput for row in chosen]
-        right.plot(latencies, throughputs, marker="o", label=f"batch {size}")
+        for name, style in _STYLES.items():
+            latencies, throughputs = [row.latency_ms[name] for row in chosen], [row.throughput for row in chosen]
+            right.plot(latencies, throughputs, style, marker="o", markersize=3, label=f"batch {size}, {name}")
         for row in chosen:
             right.annotate(f"{row.level:g}", (row.latency_ms["p95"], row.throughput), fontsize="small")
-    right.set_xlabel("latency, 95th percentile, ms")
+    right.set_xlabel("latency, percentiles, ms; numbers: load")
     right.set_ylabel("items a second")
     right.grid(visible=True, alpha=0.3)
-    right.legend()
+    right.legend(fontsize="small")
     figure.savefig(path, dpi=120)
