@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 EXPECTED = (
     # Hardware.
-    r"there is no GPU here",
+    r"there is (?:no|a) GPU here",
     r"PyTorch finds no CUDA device",
     # Packages that no target installs: their tests are run by hand. And one whose absence is tested.
     r"needs the extra speechsquad",

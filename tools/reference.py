@@ -44,7 +44,7 @@ _PAGES = {
     "engine_code": "security.md#engines-from-elsewhere",
     "confine": "security.md#what-triton-can-do",
     "settings": "tuning.md",
-    "late_reply_seconds": "architecture.md#speculation-and-deadlines",
+    "late_reply_seconds": "inside.md#speculation-and-deadlines",
     "admin": "model_rollout.md",
     "max_conversations": "admission.md",
     "triton": "external_triton.md",

@@ -163,7 +163,12 @@ class Client:
         except grpc.aio.AioRpcError as error:
             raise error_from_rpc(error, server.target) from error
         seconds = time.monotonic() - asked
-        return replace(reply_event(response.reply), client_latency_seconds=seconds, turn_latency_seconds=seconds)
+        return replace(
+            reply_event(response.reply),
+            client_latency_seconds=seconds,
+            turn_latency_seconds=seconds,
+            followed=tuple(map(reply_event, response.followed)),
+        )
 
     def say(  # noqa: PLR0913 - one an option
         self,

@@ -106,22 +106,30 @@ class Dialog:
         }
 
 
-def add_dialog(config: pb.ConversationConfig, agent: str, session: Session | None) -> None:
+def add_dialog(
+    request: pb.ConversationConfig | pb.AskRequest, agent: str, session: Session | None, prefix: str = "config."
+) -> None:
     """Write which agent holds the dialog, and the session that it belongs to.
+
+    Args:
+        request: Gets it.
+        agent: Name of the agent; "" for none.
+        session: None for one that ends with the request.
+        prefix: Stands before the names of its fields in errors.
 
     Raises:
         InvalidRequest: The message cannot hold a value.
         TypeError: A value is of another type.
     """
-    with refusing("config.agent"):
-        config.agent = agent
+    with refusing(f"{prefix}agent"):
+        request.agent = agent
     if session is None:
         return
     if not isinstance(session, Session):
         raise TypeError(f"session is `vivavoce.Session(...)` or None, not {type(session).__name__}.")
-    with refusing("config.session"):
-        config.session.id = session.id
-        config.session.parameters.update(session.parameters)
+    with refusing(f"{prefix}session"):
+        request.session.id = session.id
+        request.session.parameters.update(session.parameters)
 
 
 def dialog_of(told: reply_pb2.Dialog) -> Dialog:

@@ -32,6 +32,10 @@ class AskOptions(TypedDict, total=False):
     """Date and time there; None leaves it to the server."""
     knowledge: Sequence[str]
     """Names of knowledge bases of the server that answers are looked for in, beside `documents`."""
+    agent: str
+    """Name of the agent that holds the dialog, where the server has some; "": every turn stands alone."""
+    session: Session | None
+    """The session that the dialog is part of; None: it ends with the conversation, or with the typed turn."""
 
 
 class ConverseOptions(AskOptions, total=False):
@@ -64,12 +68,8 @@ class ConverseOptions(AskOptions, total=False):
     """Voice and format of spoken replies, which come as `ReplyAudio`; None: replies are not spoken."""
     interruption: Interruption | None
     """Rules for interrupting a spoken reply; None leaves them to the server."""
-    agent: str
-    """Name of the agent that holds the dialog, where the server has some; "": every turn stands alone."""
     diarization: Diarization | None
     """Settings for telling speakers apart, where the server does that; None: speakers are not told apart."""
-    session: Session | None
-    """The session that the dialog is part of; None: it ends with the conversation."""
     tools: Mapping[str, Tool] | None
     """Async functions that run what the agent asks for, by the names of its fulfilments.
 

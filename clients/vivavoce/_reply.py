@@ -170,6 +170,8 @@ class Reply:
     """Results of the server's own stages, by the name of the stage, as plain dicts; empty without such stages."""
     speaker: Speaker | None = None
     """Speaker of most of the utterance, if `diarization` was asked for; None where that is not known."""
+    followed: tuple[Reply, ...] = ()
+    """What an agent has said by itself afterwards, such as what came of a fulfilment; of `Client.ask` alone."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the reply as a line of the command's `--json`; times in milliseconds."""
@@ -196,6 +198,7 @@ class Reply:
         told |= {"speech_text": self.speech_text} if self.speech_text else {}
         told |= {"dialog": self.dialog.to_dict()} if self.dialog else {}
         told |= {"speaker": self.speaker.to_dict()} if self.speaker else {}
+        told |= {"followed": [reply.to_dict() for reply in self.followed]} if self.followed else {}
         return told | ({"results": self.results} if self.results else {})
 
 

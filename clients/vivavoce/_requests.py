@@ -90,7 +90,6 @@ def conversation_config(options: ConverseOptions) -> pb.ConversationConfig:
             config.diarization.SetInParent()
     add_reply_audio(config, options.get("reply_audio"))
     add_interruption(config, options.get("interruption"))
-    add_dialog(config, options.get("agent", ""), options.get("session"))
     if audio is not None:
         with refusing("config.audio"):
             config.audio.encoding = audio.encoding.value
@@ -122,6 +121,7 @@ def ask_request(text: str, options: AskOptions) -> pb.AskRequest:
 
 def _add_ask_options(request: pb.ConversationConfig | pb.AskRequest, prefix: str, options: AskOptions) -> None:
     """Add what conversations and typed turns have in common, but for documents."""
+    add_dialog(request, options.get("agent", ""), options.get("session"), prefix)
     with refusing(f"{prefix}variants"):
         request.variants.update(check_variants(options.get("variants")))
     with refusing(f"{prefix}knowledge"):

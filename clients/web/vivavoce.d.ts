@@ -88,13 +88,15 @@ export interface Dialog {
   fulfilments?: { number: number; name: string; intent: string; slots?: Record<string, string> }[];
   end?: "DONE" | "HAND_OVER";
   parameters?: Record<string, string>;
-  cause: "TURN" | "BEGIN" | "NO_INPUT" | "KEYS" | "FULFILMENT";
+  cause: "TURN" | "BEGIN" | "NO_INPUT" | "KEYS" | "FULFILMENT" | "LATE";
 }
 
 export interface Value {
   kind: string;
   value: string;
   unit?: string;
+  /** The other value that it may have, such as seven in the evening. */
+  alternative?: string;
   text: string;
   start?: number;
   end?: number;
@@ -106,12 +108,32 @@ export interface Speaker {
   name?: string;
 }
 
+export interface Intent {
+  name: string;
+  confidence?: number;
+  kind?: string;
+  negated?: boolean;
+  /** The most likely intents, as many as `maxIntents` asks for. */
+  candidates?: { name: string; confidence?: number }[];
+}
+
+export interface Slot {
+  name: string;
+  value: string;
+  text: string;
+  start?: number;
+  end?: number;
+  resolved?: Value;
+}
+
 /** What was understood, and the answer. Times are in seconds. */
 export interface Reply {
   turn: number;
   transcript: string;
-  intent: { name: string; confidence?: number; kind?: string; negated?: boolean } | null;
-  slots: { name: string; value: string; text: string; start?: number; end?: number; resolved?: Value }[];
+  intent: Intent | null;
+  slots: Slot[];
+  /** What each part of the utterance asks for, in the order of the text; places are in code points. */
+  readings?: { intent: Intent; slots?: Slot[]; start?: number; end?: number }[];
   answer: { text: string; score: number; start?: number; end?: number; documentId?: string } | null;
   values: Value[];
   /** PARTIAL: something is missing; the whole follows in another `reply` of the turn, which `completes` this one. */
@@ -126,6 +148,11 @@ export interface Reply {
   requestId: string;
   /** Whether it is the whole reply, in place of the PARTIAL one of its turn that came before. */
   completes: boolean;
+  /** Stages that did not finish inside the budget: those of the service, and all by name. */
+  overran?: string[];
+  overranStages?: string[];
+  /** Version of each engine that served the turn. */
+  modelVersions?: Record<string, number>;
   speculated?: boolean;
   latency?: { total: number; stages?: { name: string; queue?: number; compute?: number }[] };
   /** Milliseconds from the last sound to this reply, by the client's clock; missing for typed turns. */
@@ -158,6 +185,10 @@ export type ConversationEvent =
       end: number;
       /** Code of the language that was spoken, such as `de`; "" where the recognizer does not tell. */
       languageCode: string;
+      /** What else may have been said, as many as `maxAlternatives` asks for. */
+      alternatives?: { text: string; confidence?: number }[];
+      confidence?: number;
+      requestId?: string;
       /** Who speaks when; only with `diarization`. */
       speakers?: { speaker: Speaker; start: number; end: number }[];
     }
@@ -227,7 +258,7 @@ export class Conversation implements AsyncIterable<ConversationEvent> {
 export class Client {
   constructor(url: string | URL, options?: { token?: string | null });
   /** Answers one typed turn. Throws {@link VivavoceError}. */
-  ask(text: string, config?: Pick<ConversationConfig, "languageCode" | "documents" | "knowledge" | "replyBudget" | "variants" | "maxIntents" | "timeZone">): Promise<Reply>;
+  ask(text: string, config?: Pick<ConversationConfig, "languageCode" | "documents" | "knowledge" | "replyBudget" | "variants" | "maxIntents" | "timeZone" | "agent" | "session">): Promise<Reply & { followed: Reply[] }>;
   /**
    * Begins a conversation.
    *

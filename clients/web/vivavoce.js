@@ -65,7 +65,8 @@ export class Client {
     }
     const body = await response.json().catch(() => ({}));
     if (!response.ok) throw problem(body);
-    return { ...DEFAULTS.reply, ...fromWire(body.reply) };
+    const followed = (body.followed ?? []).map((reply) => ({ ...DEFAULTS.reply, ...fromWire(reply) }));
+    return { ...DEFAULTS.reply, ...fromWire(body.reply), followed };
   }
 
   converse(config = {}, { reconnectSeconds = 0 } = {}) {

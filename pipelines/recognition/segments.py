@@ -59,7 +59,7 @@ class Segments:
     @property
     def backlog_samples(self) -> int:
         """Samples that the recognizer has not answered for yet."""
-        return sum(stream.backlog_samples for stream in self._streams.values())
+        return sum([stream.backlog_samples for stream in self._streams.values()])
 
     def open(self, number: int, recognizer: Recognizer, options: RecognitionOptions | None = None) -> None:
         """Open a recognizer sequence, by default with the options of all segments."""

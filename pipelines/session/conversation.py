@@ -7,9 +7,9 @@ import dataclasses
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pipelines.audio.decoding import AudioDecoder
 from pipelines.audio.formats import MODEL_RATE_HZ
-from pipelines.errors import InvalidInputError
+from pipelines.input.audio_input import AudioInput
+from pipelines.input.input_gate import InputGate
 from pipelines.load.workload import Workload
 from pipelines.messages import AwayReason, GoingAway, Reply, SpeechBegan, SpeechEnded, Status, Transcript
 from pipelines.models.contracts import SPEAKER
@@ -22,11 +22,9 @@ from pipelines.recognition.second_opinions import (
     SecondOpinions,
 )
 from pipelines.recognition.segments import Segments
-from pipelines.session.audio_input import Hearing
 from pipelines.session.config import ConversationConfig
 from pipelines.session.dialog_turns import DialogTurns
 from pipelines.session.exchanges import Exchanges
-from pipelines.session.intake import Intake
 from pipelines.session.outbox import Outbox
 from pipelines.session.pause_judgement import PauseJudge
 from pipelines.session.recognizer_recovery import recognition_recovers
@@ -41,6 +39,7 @@ from pipelines.turns import deadlines, effects, events, speech_effects
 from pipelines.turns.machine import step
 from pipelines.turns.observer import ObservedConversation
 from pipelines.turns.state import State
+from pipelines.vad.voice_activity import WINDOW_SAMPLES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,6 +52,7 @@ if TYPE_CHECKING:
     from pipelines.models.ports import Hypothesis, Models
     from pipelines.session.config import ConversationUpdate
     from pipelines.stages.registry import StageRegistry
+    from pipelines.turns.events import Window
     from pipelines.vad.voice_activity import VoiceActivity
 
 __all__ = ["Conversation", "ConversationConfig"]
@@ -72,6 +72,7 @@ class Conversation:
     Attributes:
         name: the same.
         outbox: what it has to say.
+        state: of its turns.
         last_failure: why a stage failed last; None while none has.
         recognized_samples: audio that it has sent to the recognizer so far, 16 kHz.
         speech, dialog: its spoken replies, and the dialog that it is part of.
@@ -94,27 +95,19 @@ class Conversation:
         self._observed = ObservedConversation(self._workload.observer, name, self._loop.time)
         self._config, self._stages, self._exchanges = config, stages, Exchanges()
         self._models = ModelsByTurn(models, config.variants, config.recognition.language, self._second_opinion)
-        self._decoder = AudioDecoder(config.audio_format) if config.audio_format else None
-        self._intake = Intake(voice)
+        self._audio = AudioInput(config.audio_format, voice, hears_keys=config.dialog is not None)
         turns = dataclasses.replace(
             config.turns,
             alternatives=config.recognition.alternatives,
             diarizes=config.diarization is not None,
             reads_again=bool(self._second_opinion),
         )
-        self._state = State.initial(dataclasses.replace(turns, stages=stages.plan(config)))
-        self._hearing = Hearing(
-            self._intake,
-            self._workload,
-            lambda: self._state,
-            self._hear,
-            lambda: self._segments.backlog_samples,
-            partial(self._dispatch, events.Stalled()),
-        )
+        self.state = State.initial(dataclasses.replace(turns, stages=stages.plan(config)))
+        self._gate = InputGate(self._audio, self, self._workload)
         self._segments = Segments(
             self._transcribed,
             lambda segment, error: self._failed(0, ASR, error, events.RecognitionFailed(segment, str(error))),
-            self._hearing.progressed,
+            self._gate.progressed,
             config.recognition,
             self._workload.precedence.wait,
             self._workload.bulk if config.is_bulk else None,
@@ -122,7 +115,7 @@ class Conversation:
         )
         self._second_opinions = SecondOpinions(
             lambda it, hypothesis: self._dispatch(events.ReadBySecond(it.turn, it.segment, it.stop, hypothesis)),
-            lambda it: self._state.awaits_opinion(it.turn, it.segment, it.stop),
+            lambda it: self.state.awaits_opinion(it.turn, it.segment, it.stop),
             lambda turn, timing: self._observed.ran(turn, SECOND_OPINION, timing),
             lambda turn, error: self._observed.failed(turn, SECOND_OPINION, error),
             lambda: not self._workload.short,
@@ -130,18 +123,18 @@ class Conversation:
         self._running = StageRunner(
             self._dispatch, lambda error, event: self._failed(event.turn, event.stage, error, event), self._observed.ran
         )
-        self.dialog = DialogTurns(config, lambda: self._state, self._dispatch, self.outbox.put, self._observed)
+        self.dialog = DialogTurns(config, lambda: self.state, self._dispatch, self.outbox.put, self._observed)
         self._speakers = self._speaker_tracker(config)
         self._pause_judge = PauseJudge(self._dispatch, self._observed.judged, self.dialog.weigh_end)
         self._timers = TurnTimers(lambda turn: self._dispatch(events.DeadlinePassed(turn)))
         bulk = self._workload.bulk
-        self.speech = ReplySpeech(config, models, bulk, self.outbox, lambda: self._state, self._dispatch, self._failed)
+        self.speech = ReplySpeech(config, models, bulk, self.outbox, lambda: self.state, self._dispatch, self._failed)
         self.speech.on_first_audio = self._observed.spoke
 
     @property
     def phase(self) -> str:
         """One word for what goes on; see ``State.phase``."""
-        return self._state.phase
+        return self.state.phase
 
     async def add_audio(self, data: bytes) -> None:
         """Take the next piece of audio, with back-pressure.
@@ -150,29 +143,39 @@ class Conversation:
             InvalidInputError: the config named no audio format, or the piece cannot be decoded.
         """
         at = self._loop.time()
-        if self._decoder is None:
-            raise InvalidInputError("audio", "NO_AUDIO_CONFIG", "audio came, but the config names no audio format")
-        for samples in self._decoder.decode(data):
-            await self._hearing.listen(self.dialog.without_tones(samples), at)
-        self.outbox.tell_damage(self._decoder.take_damage())
+        for samples in self._audio.decode(data):
+            await self._take(samples, at)
+        if damage := self._audio.take_damage():
+            self.outbox.tell_damage(damage)
 
     @property
     def audio_seconds(self) -> float:
         """Seconds of audio that came."""
-        return self._intake.end / MODEL_RATE_HZ
+        return self._audio.end / MODEL_RATE_HZ
+
+    @property
+    def backlog_samples(self) -> int:
+        """Samples that the recognizer has not answered for."""
+        return self._segments.backlog_samples
 
     async def add_samples(self, samples: npt.NDArray[np.float32]) -> None:
         """Take decoded audio, float32 ``[samples]`` at 16 kHz, as :meth:`add_audio`."""
-        await self._hearing.listen(self.dialog.without_tones(samples), self._loop.time())
+        await self._take(samples, self._loop.time())
+
+    async def _take(self, samples: npt.NDArray[np.float32], at: float) -> None:
+        keys, samples = self._audio.without_keys(samples)
+        if keys:
+            self.dialog.press(keys)
+        await self._gate.take(samples, at)
 
     def hold_up(self, *, held_up: bool) -> None:
         """Set whether another part of this stream, such as a channel, is awaited."""
-        self._hearing.hold_up(held_up=held_up)
+        self._gate.hold_up(held_up=held_up)
 
     async def add_text(self, text: str, request_id: str = "") -> None:
         """Take a typed turn in, and wait while too many are not replied to yet."""
         self._dispatch(events.Typed(text, self._loop.time(), request_id))
-        await self._hearing.wait_for_room()
+        await self._gate.wait_for_room()
 
     def update(self, update: ConversationUpdate) -> None:
         """Change the configuration; raise InvalidInputError where it is impossible."""
@@ -184,7 +187,7 @@ class Conversation:
 
     def end_utterance(self, request_id: str = "") -> None:
         """End the utterance under way."""
-        self._dispatch(events.EndRequested(self._intake.end, self._loop.time(), request_id))
+        self._dispatch(events.EndRequested(self._audio.end, self._loop.time(), request_id))
 
     async def half_close(self) -> None:
         """Say that nothing more will be sent; the outbox ends after the last reply.
@@ -194,11 +197,10 @@ class Conversation:
         """
         at = self._loop.time()
         self.dialog.half_closed()
-        if self._decoder is not None:
-            self._intake.add(self._decoder.flush())
-            self.outbox.tell_damage(self._decoder.take_damage())
-            await self._hearing.judge(at)
-        self._dispatch(events.HalfClosed(self._intake.end, at))
+        self._audio.flush()
+        self.outbox.tell_damage(self._audio.take_damage())
+        await self._gate.judge(at)
+        self._dispatch(events.HalfClosed(self._audio.end, at))
 
     def announce_end(self, reason: AwayReason, grace_seconds: float) -> None:
         """Tell the caller that the server will end the conversation."""
@@ -216,7 +218,7 @@ class Conversation:
         """Give up what is under way, without waiting for anything. May be called twice."""
         self._dispatch(events.Abandoned())
         self._timers.cancel_all()
-        self._hearing.cancel()
+        self._gate.cancel()
         self._running.cancel_all()
         self._pause_judge.cancel()
         if self._speakers is not None:
@@ -239,34 +241,34 @@ class Conversation:
             if part is not None:
                 await part.wait()
 
-    def _hear(self, windows: Sequence[tuple[float, bool]], at: float) -> int:
-        """Process windows up to a pause to be judged; return their number."""
-        todo: list[effects.Effect] = []
-        taken = 0
-        for taken, (probability, is_background) in enumerate(windows, 1):  # noqa: B007 - how many there were
-            self._state, more = step(self._state, events.Heard(probability, at, is_background))
-            todo += more
-            if self._state.awaits_judgement:
-                break
-        self._carry_out(todo, is_heard=True)
-        return taken
+    def hear(self, windows: Sequence[Window], at: float) -> int:
+        """Act on windows of audio up to a pause to be judged; return how many those were."""
+        before = self.state
+        self.state, todo = step(before, events.Heard(windows, at))
+        goes_on = self.state.withholding is before.withholding and all(map(effects.is_more_audio, todo))
+        self._carry_out(todo, has_changed=not goes_on)
+        return (self.state.heard_to - before.heard_to) // WINDOW_SAMPLES
+
+    def stalled(self) -> None:
+        """Act on the audio of a speaker having stopped."""
+        self._dispatch(events.Stalled())
 
     def _dispatch(self, *happened: events.Event) -> None:
         todo: list[effects.Effect] = []
         for event in happened:
-            self._state, more = step(self._state, event)
+            self.state, more = step(self.state, event)
             todo += more
         self._carry_out(todo)
 
-    def _carry_out(self, todo: Sequence[effects.Effect], *, is_heard: bool = False) -> None:
+    def _carry_out(self, todo: Sequence[effects.Effect], *, has_changed: bool = True) -> None:
         for effect in effects.joined(todo):
             self._perform(effect)
-        if todo or not is_heard:
-            # Windows of audio that ask for nothing, as in silence, have changed no turn.
-            self._models.keep({turn.number for turn in self._state.turns})
-            speaks = self._state.speaking is not None and self._state.settings.replies
-            self._workload.bulk.note(self, reply_is_due=self._state.reply_is_due, speaks=speaks)
-        self._hearing.progressed()
+        if has_changed:
+            # Speech that goes on, and silence, change nothing that others depend on.
+            self._models.keep({turn.number for turn in self.state.turns})
+            speaks = self.state.speaking is not None and self.state.settings.replies
+            self._workload.bulk.note(self, reply_is_due=self.state.reply_is_due, speaks=speaks)
+        self._gate.progressed()
 
     def _perform(self, effect: effects.Effect) -> None:  # noqa: PLR0912 - one an effect
         match effect:
@@ -277,13 +279,13 @@ class Conversation:
                 self._segments.open(segment, recognizer, with_hints(asked, self.dialog.expected, hints))
             case effects.SendAudio(segment, start, stop, decode):
                 self.recognized_samples += stop - start
-                due = deadlines.text_due(self._state, segment, self._loop.time()) if decode else None
-                audio = self._intake.get(start, stop)
+                due = deadlines.text_due(self.state, segment, self._loop.time()) if decode else None
+                audio = self._audio.get(start, stop)
                 self._segments.send(segment, audio, decode=decode, due=due)
                 if self._speakers is not None:
                     self._hear_speakers(segment, start, audio, is_pause=decode)
             case effects.CloseSegment(segment):
-                self._segments.close(segment, deadlines.text_due(self._state, segment, self._loop.time()))
+                self._segments.close(segment, deadlines.text_due(self.state, segment, self._loop.time()))
             case effects.AbandonSegment(segment):
                 self._segments.abandon(segment)
             case effects.ReadAgain():
@@ -293,7 +295,7 @@ class Conversation:
             case effects.CancelStage(turn, speculation, stage):
                 self._running.cancel(turn, speculation, stage)
             case effects.JudgePause(turn, pause, start, stop, text):
-                self._pause_judge.start(turn, pause, self._intake.get(start, stop), text, self._models.of(turn))
+                self._pause_judge.start(turn, pause, self._audio.get(start, stop), text, self._models.of(turn))
             case effects.CancelJudgement():
                 self._pause_judge.cancel()
             case effects.SetDeadline(turn, at):
@@ -313,7 +315,7 @@ class Conversation:
                 self._timers.cancel(message.turn)
             message = self.dialog.as_told(message, self._models.versions(message.turn))
         elif isinstance(message, SpeechBegan):
-            self._hearing.speech_began()
+            self._gate.speech_began()
         elif isinstance(message, SpeechEnded):
             if self._speakers is not None:
                 self._speakers.end(message.turn)
@@ -322,13 +324,13 @@ class Conversation:
             self._second_opinions.end(message.turn, wait)
         if isinstance(message, Reply) or (isinstance(message, Transcript) and message.is_final):
             self._workload.precedence.begin(self)
-        self._observed.message_sent(message, self._state.settings)
+        self._observed.message_sent(message, self.state.settings)
         self.dialog.note(message)
         self._exchanges.note(message)
         self.outbox.put(message)
 
     def _transcribed(self, segment: int, hypothesis: Hypothesis) -> None:
-        self._observed.recognized(self._state.turn_of(segment), hypothesis.timing)
+        self._observed.recognized(self.state.turn_of(segment), hypothesis.timing)
         self._dispatch(events.Transcribed(segment, hypothesis))
 
     @property
@@ -339,13 +341,13 @@ class Conversation:
     def _read_again(self, effect: effects.ReadAgain) -> None:
         recognizer, language = self._models.second(effect.turn) or (None, "")
         options = dataclasses.replace(self._config.recognition, language=language)
-        audio = self._intake.get(effect.start, effect.stop)
+        audio = self._audio.get(effect.start, effect.stop)
         self._second_opinions.read(Reading(effect.turn, effect.segment, effect.stop, audio, recognizer, options))
 
     def _hear_speakers(self, segment: int, start: int, audio: npt.NDArray[np.float32], *, is_pause: bool) -> None:
         assert self._speakers is not None
-        if turn := self._state.turn_of(segment):
-            silence = max(0, self._state.turn(turn).onset - start)
+        if turn := self.state.turn_of(segment):
+            silence = max(0, self.state.turn(turn).onset - start)
             self._speakers.hear(turn, start + silence, audio[silence:], self._models.of(turn), is_pause=is_pause)
 
     def _speaker_tracker(self, config: ConversationConfig) -> SpeakerTracker | None:
@@ -366,8 +368,8 @@ class Conversation:
             effect.text,
             self._config,
             effect.inputs,
-            due=deadlines.stages_due(self._state, effect.turn, now),
-            reply_due=deadlines.reply_due(self._state, effect.turn, now),
+            due=deadlines.stages_due(self.state, effect.turn, now),
+            reply_due=deadlines.reply_due(self.state, effect.turn, now),
             history=self._exchanges.latest,
             speaker=partial(self._speakers.name_of, effect.turn) if self._speakers is not None else None,
         )

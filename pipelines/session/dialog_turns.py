@@ -10,7 +10,6 @@ import asyncio
 import dataclasses
 from typing import TYPE_CHECKING
 
-from pipelines.audio.dtmf import DtmfDetector
 from pipelines.dialog import events as dialog_events
 from pipelines.dialog.turn import Cause
 from pipelines.errors import InvalidInputError
@@ -25,9 +24,6 @@ from pipelines.turns import events
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-    import numpy as np
-    import numpy.typing as npt
 
     from pipelines.dialog.actions import Listen
     from pipelines.dialog.session import DialogSession
@@ -78,7 +74,6 @@ class DialogTurns:
         self._keypad = Keypad(self._press)
         self._late = LateTurns(self._ask_to_wait)
         self._state = state
-        self._tones = DtmfDetector() if config.dialog is not None else None
         # A caller who types takes his time.
         self._silence = SilenceTimer(state, self._nothing_heard) if config.audio_format is not None else None
 
@@ -127,19 +122,6 @@ class DialogTurns:
         if self._dialog is not None:
             self._late.note(reply)
         return reply
-
-    def without_tones(self, samples: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-        """Detect keys in audio; return the audio without their tones.
-
-        Args:
-            samples: float32 ``[samples]`` at 16 kHz.
-        """
-        if self._tones is None:
-            return samples
-        keys, samples = self._tones.hear(samples)
-        if keys:
-            self.press(keys)
-        return samples
 
     def press(self, keys: str) -> None:
         """Take keys that the caller pressed.

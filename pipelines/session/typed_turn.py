@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from pipelines.dialog.turn import Cause
 from pipelines.errors import ModelError
 from pipelines.load.workload import Workload
 from pipelines.messages import Reply, Status
@@ -20,6 +21,13 @@ if TYPE_CHECKING:
     from pipelines.turns.observer import TurnObserver
 
 
+class TypedAnswer(NamedTuple):
+    """Reply to a typed turn, and what an agent said by itself afterwards."""
+
+    reply: Reply
+    followed: tuple[Reply, ...] = ()
+
+
 async def answer_typed(
     config: ConversationConfig,
     text: str,
@@ -28,7 +36,7 @@ async def answer_typed(
     stages: StageRegistry = SHIPPED_STAGES,
     observer: TurnObserver | None = None,
     wait_seconds: float | None = None,
-) -> Reply:
+) -> TypedAnswer:
     """Understand and answer ``text``, however late; ``bulk`` work waits for it.
 
     Args:
@@ -46,6 +54,7 @@ async def answer_typed(
     """
     conversation = Conversation(config, models, None, Workload(bulk, observer), stages)
     reply: Reply | None = None
+    followed: list[Reply] = []
     try:
         await conversation.add_text(text)
         await conversation.half_close()
@@ -53,7 +62,11 @@ async def answer_typed(
             async with asyncio.timeout(None) as limit:
                 until = None if wait_seconds is None else asyncio.get_running_loop().time() + wait_seconds
                 async for message in conversation.outbox:
-                    if isinstance(message, Reply):
+                    if not isinstance(message, Reply):
+                        continue
+                    if message.dialog is not None and message.dialog.cause is not Cause.TURN:
+                        followed.append(message)
+                    else:
                         reply = message
                         limit.reschedule(until)
     finally:
@@ -62,4 +75,4 @@ async def answer_typed(
         raise ModelError("the turn ended without a reply")
     if conversation.last_failure is not None and not reply.timings and reply.status is not Status.PARTIAL:
         raise conversation.last_failure
-    return reply
+    return TypedAnswer(reply, tuple(followed))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from pipelines.models.ports import Hypothesis
     from pipelines.speakers.spans import SpeakerSpan
@@ -15,19 +15,22 @@ if TYPE_CHECKING:
     from pipelines.vad.endpointing import EndpointingConfig
 
 
+Window = tuple[float, bool]
+"""A window of audio: the probability of speech, and whether that is a voice in the background, which ends an utterance
+as silence does."""
+
+
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """The next window of audio was judged.
+    """The next windows of audio were judged.
 
     Attributes:
-        probability: that of speech.
-        at: when it came.
-        is_background: whether the speech is a voice in the background: it ends an utterance as silence does.
+        windows: one or more.
+        at: when they came.
     """
 
-    probability: float
+    windows: Sequence[Window]
     at: float
-    is_background: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,56 +56,72 @@ _CUT_FROM = 14 * MODEL_RATE_HZ
 
 
 def hear(state: State, event: Heard) -> Step:
-    """Take the next window of audio in."""
-    if state.speaking is None and state.heard_to + WINDOW_SAMPLES <= state.floor:
+    """Take windows in, up to one that begins or ends a turn, or is judged."""
+    effects: tuple[Effect, ...] = ()
+    speaking = state.speaking is not None
+    for probability, is_background in event.windows:
+        state, more = _hear_window(state, probability, event.at, is_background=is_background)
+        effects += more
+        turn = state.speaking
+        if (turn is not None) is not speaking or (turn is not None and turn.pause and state.awaits_judgement):
+            break
+    return state, effects
+
+
+def _hear_window(state: State, probability: float, at: float, *, is_background: bool) -> Step:
+    heard_to = state.heard_to + WINDOW_SAMPLES
+    if state.speaking is None and heard_to <= state.floor:
         # The caller has ended the utterance that it belongs to, before it was heard.
-        return replace(state, heard_to=state.heard_to + WINDOW_SAMPLES), ()
+        return replace(state, heard_to=heard_to), ()
     config = state.settings.endpointing
-    speech = is_speech(
-        event.probability, was_speech=state.was_speech, begins=config.speech_begins, ends=config.speech_ends
+    speech = not is_background and is_speech(
+        probability, was_speech=state.was_speech, begins=config.speech_begins, ends=config.speech_ends
     )
-    speech = speech and not event.is_background
-    state = replace(state, background=not speech and (state.background or event.is_background))
-    endpointer, boundary = state.endpointer.push(speech=speech, stop_after=pausing.stop_after(state))
+    background = not speech and (state.background or is_background)
+    stop_after = pausing.stop_after(state, is_background=background) if state.speaking else None
+    endpointer, boundary = state.endpointer.push(speech=speech, stop_after=stop_after)
     if boundary is Boundary.STOP and _goes_on(state):
         endpointer, boundary = endpointer.begin(), None
     state = replace(
         state,
+        background=background,
         endpointer=endpointer,
         was_speech=speech,
-        heard_to=state.heard_to + WINDOW_SAMPLES,
-        probabilities=(*state.probabilities, event.probability)[-config.start_windows :],
+        heard_to=heard_to,
+        probabilities=(*state.probabilities, probability)[-config.start_windows :],
     )
-    if state.speaking is None:
+    turn = state.speaking
+    if turn is None:
         return _begin_turn(state) if boundary is Boundary.START else (state, ())
-    resuming: tuple[Effect, ...] = ()
+    effects: tuple[Effect, ...] = ()
     if speech:
-        state, resuming = pausing.resume(state)
-        assert state.speaking is not None
+        if turn.pause is not None:
+            state, effects = pausing.resume(state)
+            assert state.speaking is not None
+            turn = state.speaking
         turn = replace(
-            state.speaking,
-            speech_end=state.heard_to,
-            speech_peak=max(state.speaking.speech_peak, event.probability),
-            speech_mass=state.speaking.speech_mass + event.probability,
-            speech_windows=state.speaking.speech_windows + 1,
+            turn,
+            speech_end=heard_to,
+            speech_peak=max(turn.speech_peak, probability),
+            speech_mass=turn.speech_mass + probability,
+            speech_windows=turn.speech_windows + 1,
         )
-        state = replace(state, speaking=turn)
-    elif state.settings.diarizes and state.speaking is not None:
-        turn = state.speaking.with_silence(state.heard_to - WINDOW_SAMPLES, state.heard_to)
-        state = replace(state, speaking=turn)
-    if boundary is Boundary.LIKELY_STOP and state.speaking is not None:
-        turn = replace(state.speaking, end_is_likely=True)
-        state = replace(state, speaking=turn)
-    state, effects = _feed(state, event.probability, speech=speech)
-    effects = resuming + effects
+    elif state.settings.diarizes:
+        turn = turn.with_silence(heard_to - WINDOW_SAMPLES, heard_to)
+    if boundary is Boundary.LIKELY_STOP:
+        turn = replace(turn, end_is_likely=True)
+    state, more = _feed(replace(state, speaking=turn), probability, speech=speech)
+    effects += more
     if boundary is Boundary.LIKELY_STOP:
         state, more = replying.tell_likely_end(state)
         effects += more
     if boundary is Boundary.STOP:
-        state, more = _end_turn(state, EndReason.SILENCE, event.at, state.heard_to)
+        state, more = _end_turn(state, EndReason.SILENCE, at, heard_to)
         return state, effects + more
-    state, more = pausing.follow(state)
-    return state, effects + more
+    if endpointer.trailing_silence >= SPECULATION_WINDOWS:
+        state, more = pausing.follow(state)
+        effects += more
+    return state, effects
 
 
 def pause_judged(state: State, event: PauseJudged) -> Step:
@@ -114,7 +130,7 @@ def pause_judged(state: State, event: PauseJudged) -> Step:
     if turn is None or turn.number != event.turn or turn.pause is None or turn.pause.number != event.pause:
         return state, ()
     state, effects = pausing.take_judgement(state, event.probability)
-    windows = pausing.stop_after(state)
+    windows = pausing.stop_after(state, is_background=state.background)
     if windows is not None and state.endpointer.is_silent_for(windows):
         state, more = _end_turn(state, EndReason.SILENCE, event.at, state.heard_to)
     else:
@@ -219,7 +235,8 @@ def _feed(state: State, probability: float, *, speech: bool) -> Step:
         return state, ()
     if state.heard_to - segment.start >= HARD_LIMIT:
         return _cut(state, segment)
-    state = replace(state, quiet=_quieter(state, segment, probability))
+    if state.heard_to - segment.start >= _CUT_FROM:
+        state = replace(state, quiet=_quieter(state, probability))
     pausing = silence >= SPECULATION_WINDOWS or state.endpointer.stop_is_likely
     return _send(state, segment, pausing=pausing)
 
@@ -229,15 +246,14 @@ def _send(state: State, segment: Segment, *, pausing: bool) -> Step:
     effects: tuple[Effect, ...] = (
         SendAudio(segment.number, segment.sent_to, state.heard_to, decode=pausing and state.settings.speculates),
     )
-    if not pausing:
-        effects += _dropped_speculation(state)
     segment = replace(segment, sent_to=state.heard_to)
     if pausing and state.settings.speculates:
         segment, reading = _read_again(state, segment)
         effects += reading
     turn = state.speaking.with_segment(segment)
-    if not pausing:
+    if not pausing and (turn.speculation is not None or turn.is_speculative or turn.end_is_likely):
         # A speculation of the pause was not the whole of it.
+        effects += _dropped_speculation(state)
         turn = replace(turn, speculation=None, is_speculative=False, end_is_likely=False)
     return replace(state, speaking=turn, withholding=pausing), effects
 
@@ -247,10 +263,8 @@ def _dropped_speculation(state: State) -> tuple[Effect, ...]:
     return count_speculation(state, SpeculationFate.RESUMED) if state.speaking.is_speculative else ()
 
 
-def _quieter(state: State, segment: Segment, probability: float) -> QuietPoint | None:
-    """Record the least likely speech in a segment's second half."""
-    if state.heard_to - segment.start < _CUT_FROM:
-        return None
+def _quieter(state: State, probability: float) -> QuietPoint:
+    """Return the least likely speech in a segment's second half."""
     best = state.quiet
     if best is None or probability <= best.probability:
         return QuietPoint(probability, state.heard_to - WINDOW_SAMPLES // 2)

@@ -36,16 +36,20 @@ def step(state: State, event: events.Event) -> tuple[State, tuple[Effect, ...]]:
     if state.finished:
         return state, ()
     before = state
-    state, effects = _dispatch(reply_playback.pass_time(state, event), event)
+    if state.voicing:
+        state = reply_playback.pass_time(state, event)
+    state, effects = _dispatch(state, event)
     if state.settings.speaks:
         state, attending = reply_playback.attend(state, event)
         state, telling = replying.tell_in_order(state)
         state, telling = reply_playback.begin(state, telling)
         state, speaking_early = reply_playback.begin_early(state)
         effects += (*attending, *telling, *speaking_early, *reply_playback.preparing(before, state))
-    else:
+    elif state.ending:
         state, telling = replying.tell_in_order(state)
         effects += telling
+    else:
+        telling = ()
     if telling and state.settings.is_dialog:
         state, starting = _go_on(state, telling)
         effects += starting
@@ -129,10 +133,13 @@ def _given_up(before: State, after: State, event: events.Event) -> tuple[Effect,
     """Cancel the stages of before that are not waited for any more."""
     if before.speaking is after.speaking and before.ending is after.ending:
         return ()
+    running = before.running_stages
+    if not running:
+        return ()
     kept = after.running_stages
     if isinstance(event, events.StageFinished | events.StageFailed):
         kept.append((event.turn, event.speculation, event.stage))
-    return tuple(CancelStage(*stage) for stage in before.running_stages if stage not in kept)
+    return tuple(CancelStage(*stage) for stage in running if stage not in kept)
 
 
 def _abandon(state: State) -> tuple[State, tuple[Effect, ...]]:

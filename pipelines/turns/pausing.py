@@ -6,6 +6,7 @@ speculations, so that no reply waits for it: until it has answered, the silence 
 
 from __future__ import annotations
 
+import bisect
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -39,12 +40,17 @@ MAX_SPELLING_PROBABILITY = 0.45
 and only the speaker knows how many there are."""
 
 
-def stop_after(state: State) -> int | None:
-    """Return the silent windows that end the utterance, or None."""
+def stop_after(state: State, *, is_background: bool) -> int | None:
+    """Return the silent windows that end the utterance, or None.
+
+    Args:
+        state: of the turns.
+        is_background: whether a voice in the background was heard since the last speech.
+    """
     turn, settings = state.speaking, state.settings
     if turn is None or not settings.judges:
         return None
-    if state.background:
+    if is_background:
         # The model hears the background too, and takes it for a speaker who goes on.
         return None
     return settings.endpointing.stop_after(turn.pause.probability if turn.pause else None)
@@ -71,7 +77,7 @@ def ask(state: State) -> Step:
     turn = state.speaking
     if turn is None or turn.pause is None or turn.pause.awaited:
         return state, ()
-    times = sum(state.endpointer.trailing_silence >= windows for windows in JUDGED_WINDOWS)
+    times = bisect.bisect_right(JUDGED_WINDOWS, state.endpointer.trailing_silence)
     if times <= turn.pause.asked or not turn.decoded or turn.asr_failed or not state.settings.judges:
         return state, ()
     if not turn.text or turn.lacks_speech(state.settings.endpointing.speech_begins):

@@ -58,7 +58,7 @@ MAX_WAITING = 8
 def pass_time(state: State, event: events.Event) -> State:
     """Play what was sent up to the time of an event."""
     at = getattr(event, "at", None)
-    if not state.voicing or at is None:
+    if at is None:
         return state
     return _without_played(_with_first(state, state.voicing[0].at(at)))
 

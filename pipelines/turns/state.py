@@ -45,6 +45,9 @@ class TurnSettings:
         interruption: what interrupts a spoken reply.
         diarizes: whether final transcripts wait for their speakers.
         reads_again: whether another recognizer reads what was said as well.
+        speaks: whether replies are spoken.
+        is_dialog: whether turns depend on those before them.
+        judges: whether a model judges pauses, for which texts are needed.
     """
 
     endpointing: EndpointingConfig = dataclasses.field(default_factory=EndpointingConfig)
@@ -60,20 +63,16 @@ class TurnSettings:
     diarizes: bool = False
     reads_again: bool = False
 
-    @property
-    def speaks(self) -> bool:
-        """True if replies are spoken."""
-        return any(stage.name == SPEECH for stage in self.stages)
+    speaks: bool = dataclasses.field(init=False, repr=False, compare=False)
+    is_dialog: bool = dataclasses.field(init=False, repr=False, compare=False)
+    judges: bool = dataclasses.field(init=False, repr=False, compare=False)
 
-    @property
-    def is_dialog(self) -> bool:
-        """True if turns depend on those before them."""
-        return any(stage.in_order for stage in self.stages)
-
-    @property
-    def judges(self) -> bool:
-        """True if a model judges pauses, for which texts are needed."""
-        return self.speculates and self.endpointing.enabled and self.endpointing.mode is EndpointingMode.MODEL
+    def __post_init__(self) -> None:
+        # Read for every event.
+        judges = self.speculates and self.endpointing.enabled and self.endpointing.mode is EndpointingMode.MODEL
+        object.__setattr__(self, "speaks", any(stage.name == SPEECH for stage in self.stages))
+        object.__setattr__(self, "is_dialog", any(stage.in_order for stage in self.stages))
+        object.__setattr__(self, "judges", judges)
 
 
 class QuietPoint(Struct, frozen=True):
@@ -167,8 +166,12 @@ class State(Struct, frozen=True):
     @property
     def running_stages(self) -> list[tuple[int, int, str]]:
         """The stages that run and are waited for, as turn, speculation and name."""
-        waiting = ((turn.number, turn.speculation) for turn in self.turns if turn.speculation and not turn.is_complete)
-        return [(turn, speculation.number, stage) for turn, speculation in waiting for stage in speculation.running]
+        found: list[tuple[int, int, str]] = []
+        for turn in self.turns:
+            speculation = turn.speculation
+            if speculation is not None and speculation.started and not turn.is_complete:
+                found += [(turn.number, speculation.number, stage) for stage in speculation.running]
+        return found
 
     @property
     def phase(self) -> str:

@@ -176,8 +176,8 @@ class Speculation(Struct, frozen=True):
     @property
     def running(self) -> tuple[str, ...]:
         """The stages that were started, and have neither finished nor failed."""
-        over = {*self.finished, *(stage for stage, _ in self.failures)}
-        return tuple(stage for stage in self.started if stage not in over)
+        over = {*self.finished, *dict(self.failures)}
+        return tuple([stage for stage in self.started if stage not in over])
 
 
 class Pause(Struct, frozen=True):
@@ -289,7 +289,9 @@ class Turn(Struct, frozen=True):
     @property
     def text(self) -> str:
         """Everything recognized so far."""
-        return " ".join(segment.text for segment in self._best if segment.text)
+        if len(self.segments) == 1:
+            return self.segments[0].best.text
+        return " ".join([segment.text for segment in self._best if segment.text])
 
     @property
     def stable_text(self) -> str:
@@ -379,6 +381,8 @@ class Turn(Struct, frozen=True):
 
     def with_segment(self, segment: Segment) -> Turn:
         """Return the turn with ``segment`` replaced or appended."""
+        if self.segments and self.segments[-1].number == segment.number:
+            return replace(self, segments=(*self.segments[:-1], segment))
         if any(other.number == segment.number for other in self.segments):
             replaced = tuple(segment if other.number == segment.number else other for other in self.segments)
             return replace(self, segments=replaced)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import enum
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -38,6 +38,9 @@ class EndpointingConfig:
             as the patience allows.
         longest_silence_seconds: silence that always ends an utterance, where the model decides; None: as long as the
             patience allows.
+        start_windows, stop_windows, likely_stop_windows: the lengths in windows of 32 ms.
+        unjudged_stop_windows: silence that ends an utterance while the model has not judged it, in windows; None where
+            the stop window decides.
 
     Raises:
         InvalidInputError: a value is out of its range; the error names the field.
@@ -56,6 +59,10 @@ class EndpointingConfig:
     patience: Patience = Patience.NORMAL
     shortest_silence_seconds: float | None = None
     longest_silence_seconds: float | None = None
+    start_windows: int = field(init=False, repr=False, compare=False)
+    stop_windows: int = field(init=False, repr=False, compare=False)
+    likely_stop_windows: int | None = field(init=False, repr=False, compare=False)
+    unjudged_stop_windows: int | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         _check("start_window", self.start_window_seconds, 0.032, 2.0, "s")
@@ -71,6 +78,12 @@ class EndpointingConfig:
                 "speech_ends", self.speech_ends, "above 0 and at most speech_begins, which is at most 1"
             )
         self._check_likely_stop()
+        # Read for every window of audio.
+        likely, stop = self.likely_stop_window_seconds, self._bounded(self.stop_window_seconds)
+        object.__setattr__(self, "start_windows", _windows(self.start_window_seconds))
+        object.__setattr__(self, "stop_windows", _windows(self.stop_window_seconds))
+        object.__setattr__(self, "likely_stop_windows", None if likely is None else _windows(likely))
+        object.__setattr__(self, "unjudged_stop_windows", None if stop == self.stop_window_seconds else _windows(stop))
 
     def _check_likely_stop(self) -> None:
         self._check_bounds()
@@ -100,30 +113,13 @@ class EndpointingConfig:
             None where the stop window decides.
         """
         if probability is None:
-            bounded = self._bounded(self.stop_window_seconds)
-            return None if bounded == self.stop_window_seconds else _windows(bounded)
+            return self.unjudged_stop_windows
         return _windows(self._bounded(ending_silence(probability, self.patience)))
 
     def _bounded(self, seconds: float) -> float:
         shortest, longest = self.shortest_silence_seconds, self.longest_silence_seconds
         at_least = seconds if shortest is None else max(seconds, shortest)
         return at_least if longest is None else min(at_least, longest)
-
-    @property
-    def start_windows(self) -> int:
-        """The start window in VAD windows of 32 ms."""
-        return _windows(self.start_window_seconds)
-
-    @property
-    def stop_windows(self) -> int:
-        """The stop window in VAD windows of 32 ms."""
-        return _windows(self.stop_window_seconds)
-
-    @property
-    def likely_stop_windows(self) -> int | None:
-        """The window that makes the end likely, in VAD windows of 32 ms."""
-        seconds = self.likely_stop_window_seconds
-        return None if seconds is None else _windows(seconds)
 
 
 class Boundary(enum.Enum):

@@ -22,7 +22,7 @@ ELSEWHERE = {
     "README.md": "tests/integration/test_readme.py",
     "CONTRIBUTING.md": "tests/integration/test_contributing.py",
     "clients/README.md": "tests/packages/test_client_wheel.py",
-    "docs/architecture.md": "tests/integration/test_toy_stage.py",
+    "docs/inside.md": "tests/integration/test_toy_stage.py",
     "docs/python.md": "tests/unit/clients/test_documentation.py",
     "docs/speech.md": "tests/unit/clients/test_documentation.py",
     "docs/tutorial.md": "tests/integration/test_tutorial.py",

@@ -72,7 +72,7 @@ class ShoutProbe:
         return True
 
 
-(EXAMPLE,) = blocks(page("docs/architecture.md"), "python")
+(EXAMPLE,) = blocks(page("docs/inside.md"), "python")
 """The stage, the contract of its engine and the lists, as the page has them."""
 KINDS = (EngineContract, Registries, Shout, ShoutProbe, Stage, StageRegistry, StageResult)
 NAMES = {kind.__name__: kind for kind in KINDS} | {"SHIPPED": SHIPPED, "SHIPPED_STAGES": SHIPPED_STAGES}

@@ -10,6 +10,7 @@ import pytest
 PACKAGES = ("service", "pipelines", "engines", "vivavoce")
 LAYERS = (
     ("session",),
+    ("input",),
     ("recognition", "load"),
     ("dialog", "turns", "messages"),
     ("stages",),

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+import vivavoce
 from vivavoce.cli.connection import Connection, server_option
 from vivavoce.cli.options import (
+    agent_options,
     budget_option,
     context_options,
     json_option,
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 @variant_option
 @knowledge_option
 @understanding_options
+@agent_options
 @json_option
 def ask(
     texts: Sequence[str],
@@ -45,6 +48,8 @@ def ask(
     knowledge: Sequence[str],
     intents: int,
     time_zone: str,
+    agent: str,
+    session: str,
     as_json: bool,
 ) -> None:
     """Ask questions or give commands in writing: one reply a TEXT, in order."""
@@ -61,9 +66,13 @@ def ask(
                     time_zone=time_zone,
                     variants=variants,
                     knowledge=knowledge,
+                    agent=agent,
+                    session=vivavoce.Session(session) if session else None,
                 )
                 view.begin("" if as_json else text)
                 view.show(reply)
+                for followed in () if as_json else reply.followed:
+                    view.show(followed)
                 view.end()
 
     with choose_view(as_json=as_json, budget_seconds=seconds(budget_ms)) as view:

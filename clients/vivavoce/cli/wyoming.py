@@ -10,7 +10,14 @@ import click
 
 from vivavoce.cli.connection import Connection, server_option
 from vivavoce.cli.extras import extra
-from vivavoce.cli.options import budget_option, context_options, read_documents, seconds, variant_option
+from vivavoce.cli.options import (
+    budget_option,
+    context_options,
+    knowledge_option,
+    read_documents,
+    seconds,
+    variant_option,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -40,6 +47,8 @@ if TYPE_CHECKING:
     show_default=True,
     help="Language that the recognizer and a voice of the server serve, such as de. May be repeated.",
 )
+@knowledge_option
+@click.option("--agent", metavar="NAME", default="", help="Have texts answered by this agent.  [default: none]")
 def wyoming(
     *,
     uri: str,
@@ -49,6 +58,8 @@ def wyoming(
     budget_ms: int | None,
     variants: Mapping[str, str],
     languages: Sequence[str],
+    knowledge: Sequence[str],
+    agent: str,
 ) -> None:
     """Serve Home Assistant over the Wyoming protocol, until interrupted.
 
@@ -61,7 +72,8 @@ def wyoming(
         where = parse_uri(uri)
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--uri") from error
-    settings = Settings(read_documents(contexts, context_files), seconds(budget_ms), variants, languages)
+    documents = read_documents(contexts, context_files)
+    settings = Settings(documents, seconds(budget_ms), agent, knowledge, variants, languages)
     try:
         asyncio.run(_serve(where, server, settings))
     except OSError as error:

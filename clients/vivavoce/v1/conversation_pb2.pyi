@@ -458,7 +458,7 @@ class GoingAway(_message.Message):
     def __init__(self, reason: _Optional[_Union[GoingAwayReason, str]] = ..., grace: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class AskRequest(_message.Message):
-    __slots__ = ("text", "language_code", "documents", "reply_budget", "variants", "max_intents", "time_zone", "current_time", "knowledge")
+    __slots__ = ("text", "language_code", "documents", "reply_budget", "variants", "max_intents", "time_zone", "current_time", "knowledge", "agent", "session")
     class VariantsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -475,6 +475,8 @@ class AskRequest(_message.Message):
     TIME_ZONE_FIELD_NUMBER: _ClassVar[int]
     CURRENT_TIME_FIELD_NUMBER: _ClassVar[int]
     KNOWLEDGE_FIELD_NUMBER: _ClassVar[int]
+    AGENT_FIELD_NUMBER: _ClassVar[int]
+    SESSION_FIELD_NUMBER: _ClassVar[int]
     text: str
     language_code: str
     documents: _containers.RepeatedCompositeFieldContainer[_reply_pb2.Document]
@@ -484,13 +486,17 @@ class AskRequest(_message.Message):
     time_zone: str
     current_time: _timestamp_pb2.Timestamp
     knowledge: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, text: _Optional[str] = ..., language_code: _Optional[str] = ..., documents: _Optional[_Iterable[_Union[_reply_pb2.Document, _Mapping]]] = ..., reply_budget: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., variants: _Optional[_Mapping[str, str]] = ..., max_intents: _Optional[int] = ..., time_zone: _Optional[str] = ..., current_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., knowledge: _Optional[_Iterable[str]] = ...) -> None: ...
+    agent: str
+    session: SessionConfig
+    def __init__(self, text: _Optional[str] = ..., language_code: _Optional[str] = ..., documents: _Optional[_Iterable[_Union[_reply_pb2.Document, _Mapping]]] = ..., reply_budget: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., variants: _Optional[_Mapping[str, str]] = ..., max_intents: _Optional[int] = ..., time_zone: _Optional[str] = ..., current_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., knowledge: _Optional[_Iterable[str]] = ..., agent: _Optional[str] = ..., session: _Optional[_Union[SessionConfig, _Mapping]] = ...) -> None: ...
 
 class AskResponse(_message.Message):
-    __slots__ = ("reply",)
+    __slots__ = ("reply", "followed")
     REPLY_FIELD_NUMBER: _ClassVar[int]
+    FOLLOWED_FIELD_NUMBER: _ClassVar[int]
     reply: _reply_pb2.Reply
-    def __init__(self, reply: _Optional[_Union[_reply_pb2.Reply, _Mapping]] = ...) -> None: ...
+    followed: _containers.RepeatedCompositeFieldContainer[_reply_pb2.Reply]
+    def __init__(self, reply: _Optional[_Union[_reply_pb2.Reply, _Mapping]] = ..., followed: _Optional[_Iterable[_Union[_reply_pb2.Reply, _Mapping]]] = ...) -> None: ...
 
 class SayRequest(_message.Message):
     __slots__ = ("text", "ssml", "voice", "language_code", "encoding", "sample_rate_hz", "speed", "seed", "lexicon")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
@@ -41,6 +42,10 @@ class Settings:
     """Texts that answers are looked for in."""
     reply_budget_seconds: float | None = None
     """Time within which a text is answered; None leaves it to the service."""
+    agent: str = ""
+    """Agent that answers texts; "": every text stands alone."""
+    knowledge: Sequence[str] = ()
+    """Knowledge bases that answers are looked for in."""
     variants: Mapping[str, str] = field(default_factory=dict)
     """The engine of a role by its name, where the service has several."""
     languages: Sequence[str] = (info.LANGUAGE,)
@@ -69,6 +74,7 @@ class Connection:
         self._hearing: Hearing | None = None
         self._speaking: Speaking | None = None
         self._ignoring_audio = False
+        self._own_session = secrets.token_hex(8)
         self.ended = False
 
     async def handle(self, event: Event) -> None:
@@ -137,12 +143,12 @@ class Connection:
             raise RefusedError("bad-order", "An audio-stop came without audio; send audio-start and audio-chunk first.")
 
     async def _recognize(self, request: Recognize) -> None:
-        await self._send(replies.recognized(await self._ask(request.text), request.context))
+        await self._send(replies.recognized(await self._ask(request.text, request.context), request.context))
 
     async def _answer(self, transcript: Transcript) -> None:
         try:
             _check_language(transcript.language, (info.LANGUAGE,))
-            reply = replies.handled(await self._ask(transcript.text), transcript.context)
+            reply = replies.handled(await self._ask(transcript.text, transcript.context), transcript.context)
         except (RefusedError, vivavoce.VivavoceError) as error:
             await self._fail_to_handle(error_event(error), transcript)
         else:
@@ -200,15 +206,24 @@ class Connection:
     def _check_language(self, tag: object) -> None:
         _check_language(tag, self._settings.languages)
 
-    async def _ask(self, text: object) -> vivavoce.Reply:
+    async def _ask(self, text: object, context: object) -> vivavoce.Reply:
         if not isinstance(text, str):
             raise RefusedError("bad-event", "The text of an event must be a text.")
+        settings = self._settings
         return await self._client.ask(
             text,
-            documents=self._settings.documents,
-            reply_budget_seconds=self._settings.reply_budget_seconds,
-            variants=self._settings.variants,
+            documents=settings.documents,
+            reply_budget_seconds=settings.reply_budget_seconds,
+            variants=settings.variants,
+            knowledge=settings.knowledge,
+            agent=settings.agent,
+            session=vivavoce.Session(self._session_of(context)) if settings.agent else None,
         )
+
+    def _session_of(self, context: object) -> str:
+        """Return the session of a text: its conversation, or this connection."""
+        conversation = context.get("conversation_id") if isinstance(context, dict) else None
+        return conversation if isinstance(conversation, str) and conversation else self._own_session
 
     _handlers: ClassVar[Sequence[tuple[type[Eventable], _Handler]]] = (
         (Describe, _describe),

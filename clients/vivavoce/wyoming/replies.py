@@ -36,7 +36,7 @@ def recognized(reply: vivavoce.Reply, context: dict[str, Any] | None) -> Intent 
 
 
 def handled(reply: vivavoce.Reply, context: dict[str, Any] | None) -> Handled | NotHandled:
-    """Answer `transcript`: with the answer, or a sentence about the intent.
+    """Answer `transcript`: the agent's words, the answer, or the intent.
 
     Args:
         reply: What the service understood.
@@ -45,6 +45,9 @@ def handled(reply: vivavoce.Reply, context: dict[str, Any] | None) -> Handled | 
     Raises:
         RefusedError: Nothing that could be said came at all.
     """
+    if reply.dialog is not None:
+        said = " ".join(each.speech_text for each in (reply, *reply.followed) if each.speech_text)
+        return Handled(text=said, context=context)
     if reply.answer is not None:
         return Handled(text=reply.answer.text, context=context)
     if reply.intent is None:

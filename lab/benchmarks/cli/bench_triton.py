@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import csv
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -52,7 +51,29 @@ def _shapes(_: click.Context, __: click.Parameter, values: Sequence[str]) -> dic
     metavar="HOST:PORT|unix:PATH",
     required=True,
     callback=check_address,
-    help="Triton's gRPC address.",
+    help="Triton's address; `unix:` is for gRPC.",
+)
+@click.option(
+    "--protocol",
+    type=click.Choice(["grpc", "http"]),
+    default="grpc",
+    show_default=True,
+    help="What Triton is asked by.",
+)
+@click.option(
+    "--shared-memory",
+    type=click.Choice(["none", "system", "cuda"]),
+    default="none",
+    show_default=True,
+    help="Pass inputs and outputs in memory that Triton shares, rather than in messages.",
+)
+@click.option(
+    "--output-shared-memory-size",
+    "output_bytes",
+    type=click.IntRange(0),
+    default=102_400,
+    show_default=True,
+    help="Bytes for each output in shared memory; 0: outputs come in messages.",
 )
 @click.option("--concurrency", callback=_numbers, default="", help="Callers at a time: 4, or 1,2,8, or 1:16:5.")
 @click.option("--request-rate", callback=_numbers, default="", help="Requests a second, likewise: an open loop.")
@@ -73,14 +94,15 @@ def _shapes(_: click.Context, __: click.Parameter, values: Sequence[str]) -> dic
     "--most-windows", type=click.IntRange(3), default=10, show_default=True, help="Then go on, steady or not."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a load, and nothing else.")
-@click.option(
-    "--csv", "csv_file", type=FileToWrite(), help="Write a line a load, with the columns of perf_client first."
-)
+@click.option("--csv", "csv_file", type=FileToWrite(), help="Write a line a load, with perf_client's columns.")
 @click.option("--plot", "plot_file", type=FileToWrite(), help="Write the two pictures as PNG.")
 def triton(
     *,
     model: str,
     address: str,
+    protocol: str,
+    shared_memory: str,
+    output_bytes: int,
     concurrency: tuple[int, ...],
     request_rate: tuple[int, ...],
     batch_size: tuple[int, ...],
@@ -101,6 +123,10 @@ def triton(
         raise click.UsageError("Sequences need callers: use --concurrency, not --request-rate.")
     if lengths and inputs is not None:
         raise click.UsageError("Inputs from a file have their own shapes: use either --input or --shape.")
+    if protocol == "http" and address.startswith("unix:"):
+        raise click.UsageError("Triton has no HTTP over a Unix socket: give --triton its HOST:PORT.")
+    if csv_file is not None and concurrency and request_rate:
+        raise click.UsageError("A table is of callers or of a request rate: give --csv with one of them.")
     plan = sweep.Sweep(
         model,
         concurrency or (() if request_rate else (1,)),
@@ -112,6 +138,9 @@ def triton(
         window_seconds,
         tolerance,
         most_windows,
+        protocol,
+        shared_memory,
+        output_bytes,
     )
 
     def show(row: Row) -> None:
@@ -123,8 +152,7 @@ def triton(
     except (sweep.SweepError, ValueError) as error:
         raise click.ClickException(str(error)) from error
     if csv_file is not None:
-        with csv_file.open("w", encoding="utf-8", newline="") as file:
-            csv.writer(file).writerows(report.csv_lines(rows))
+        report.write_csv(rows, csv_file)
     if plot_file is not None:
         report.plot(rows, model, plot_file)
 
@@ -133,7 +161,9 @@ def _line(row: Row) -> str:
     parts = "  ".join(f"{part.replace('_', ' ')} {value:.1f}" for part, value in row.parts_ms.items())
     latency = "  ".join(f"{name} {value:g}" for name, value in row.latency_ms.items())
     steady = "" if row.steady else "  (not steady)"
-    lines = [f"{row.load}, batch {row.batch_size}: {row.throughput:g}/s  {latency} ms{steady}", parts]
-    for step, spent in row.steps_ms.items():
-        lines.append(f"{step}: " + "  ".join(f"{part.replace('_', ' ')} {value:.1f}" for part, value in spent.items()))
-    return "\n    ".join(lines)
+    lines = [f"{row.load}, batch {row.batch_size}: {row.throughput:g}/s  {latency} ms{steady}", f"    {parts}"]
+    for step, own in row.steps_ms.items():
+        lines.append(
+            f"    {step}: " + "  ".join(f"{part.replace('_', ' ')} {value:.1f}" for part, value in own.items())
+        )
+    return "\n".join(lines)

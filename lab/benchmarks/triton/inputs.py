@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import numpy.typing as npt
-    from tritonclient.grpc import service_pb2
+    from tritonclient.grpc import model_config_pb2
 
 _DEFAULT_LENGTH = 32
 _CONSTANT = {"ATTENTION_MASK": 1, "TOKEN_TYPE_IDS": 0}
@@ -39,9 +39,8 @@ class InputSpec:
     batched: bool
 
 
-def declared_inputs(config: service_pb2.ModelConfigResponse) -> list[InputSpec]:
+def declared_inputs(model: model_config_pb2.ModelConfig) -> list[InputSpec]:
     """Lists the inputs that every request to a model must have."""
-    model = config.config
     names = type(model.input[0]).DESCRIPTOR.fields_by_name["data_type"].enum_type.values_by_number
     return [
         InputSpec(

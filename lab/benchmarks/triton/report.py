@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import csv
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,18 +16,17 @@ if TYPE_CHECKING:
 
     from benchmarks.triton.windows import Measured
 
+_CSV_PARTS = (
+    "Client Send",
+    "Network+Server Send/Recv",
+    "Server Queue",
+    "Server Compute Input",
+    "Server Compute Infer",
+    "Server Compute Output",
+    "Client Recv",
+)
+"""How perf_client names the parts of the latency."""
 PERCENTILES = (50, 90, 95, 99)
-_STYLES = {"p50": ":", "p90": "-.", "p95": "-", "p99": "--"}
-_PERF_CLIENT_PARTS = {
-    "client_send": "Client Send",
-    "network": "Network+Server Send/Recv",
-    "queue": "Server Queue",
-    "compute_input": "Server Compute Input",
-    "compute_infer": "Server Compute Infer",
-    "compute_output": "Server Compute Output",
-    "client_receive": "Client Recv",
-}
-"""Names by which ``perf_client`` writes the parts of a request's time, in its order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Row:
         server_batch: items that the server computed at a time.
         steady: whether three windows in a row agreed.
         requests: answers that were counted.
-        steps_ms: of an ensemble, the server's parts of each step.
+        steps_ms: of an ensemble, mean of the server's parts of every step, by the step's name.
     """
 
     load: str
@@ -55,7 +55,7 @@ class Row:
     server_batch: float
     steady: bool
     requests: int
-    steps_ms: dict[str, dict[str, float]] = field(default_factory=dict)
+    steps_ms: dict[str, dict[str, float]]
 
     def as_dict(self, model: str) -> dict[str, object]:
         """Gives the row as JSON has it."""
@@ -78,31 +78,42 @@ def make_row(load: str, level: float, batch_size: int, measured: Measured) -> Ro
         round(mean_batch(measured), 2),
         measured.steady,
         totals.size,
-        {step: {part: round(ms, 3) for part, ms in parts.items()} for step, parts in step_parts(measured).items()},
+        {
+            step: {part: round(value, 3) for part, value in parts.items()}
+            for step, parts in step_parts(measured).items()
+        },
     )
 
 
-def csv_lines(rows: Sequence[Row]) -> list[list[object]]:
-    """Returns the columns of ``perf_client``, microseconds, and then ours; the first line names them."""
-    closed = all(row.load.endswith("callers") for row in rows)
-    first, percentiles = rows[0], [f"p{p}" for p in PERCENTILES]
-    names = ["Concurrency" if closed else "Request Rate", "Inferences/Second", *_PERF_CLIENT_PARTS.values()]
-    names += [f"{name} latency" for name in percentiles]
-    own = ["load", "batch_size", "throughput", *(f"latency_{name}_ms" for name in first.latency_ms)]
-    own += [*(f"{part}_ms" for part in PARTS), "server_batch", "steady", "requests"]
-    own += [f"{step}_{part}_ms" for step, parts in first.steps_ms.items() for part in parts]
-    lines: list[list[object]] = [[*names, *own]]
-    for row in rows:
-        theirs = [row.parts_ms[part] for part in _PERF_CLIENT_PARTS] + [row.latency_ms[name] for name in percentiles]
-        ours = [row.load, row.batch_size, row.throughput, *row.latency_ms.values(), *(row.parts_ms[p] for p in PARTS)]
-        steps = [ms for parts in row.steps_ms.values() for ms in parts.values()]
-        numbers = [f"{row.level:g}", row.throughput, *(round(1000 * ms) for ms in theirs)]
-        lines.append([*numbers, *ours, row.server_batch, row.steady, row.requests, *steps])
-    return lines
+def write_csv(rows: Sequence[Row], path: Path) -> None:
+    """Writes a line a load, with the columns of NVIDIA's perf_client first, in its units (microseconds).
+
+    Raises:
+        ValueError: the rows are of both kinds of loads, which it has no columns for.
+    """
+    kinds = {row.load.endswith("/s") for row in rows}
+    if len(kinds) != 1:
+        raise ValueError("a table is of callers or of a request rate: give --csv with one of them")
+    level = "Request Rate" if kinds.pop() else "Concurrency"
+    columns = dict(zip(_CSV_PARTS, PARTS, strict=True))
+    steps = [(step, part) for step, parts in rows[0].steps_ms.items() for part in parts]
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(
+            [level, "Inferences/Second", *columns, *(f"p{p} latency" for p in PERCENTILES), "Avg latency"]
+            + [f"{step} {part.replace('_', ' ')}" for step, part in steps]
+            + ["Batch Size", "Server Batch", "Steady", "Requests"]
+        )
+        for row in rows:
+            times = [*(row.parts_ms[part] for part in columns.values())]
+            times += [*(row.latency_ms[f"p{p}"] for p in PERCENTILES), row.latency_ms["mean"]]
+            times += [row.steps_ms[step][part] for step, part in steps]
+            counts = [row.batch_size, row.server_batch, row.steady, row.requests]
+            writer.writerow([f"{row.level:g}", row.throughput, *(round(1000 * time) for time in times), *counts])
 
 
 def plot(rows: Sequence[Row], title: str, path: Path) -> None:
-    """Writes two pictures in one PNG: the latency's parts with the throughput, and throughput against percentiles."""
+    """Writes two pictures in one PNG: the latency's parts with the throughput, and throughput against latency."""
     from matplotlib.figure import Figure  # noqa: PLC0415 - only who wants a picture needs it
 
     figure = Figure(figsize=(12, 5), layout="constrained")
@@ -122,13 +133,12 @@ def plot(rows: Sequence[Row], title: str, path: Path) -> None:
     line.set_ylim(bottom=0)
     for size in sorted({row.batch_size for row in rows}):
         chosen = [row for row in rows if row.batch_size == size]
-        for name, style in _STYLES.items():
-            latencies, throughputs = [row.latency_ms[name] for row in chosen], [row.throughput for row in chosen]
-            right.plot(latencies, throughputs, style, marker="o", markersize=3, label=f"batch {size}, {name}")
+        latencies, throughputs = [row.latency_ms["p95"] for row in chosen], [row.throughput for row in chosen]
+        right.plot(latencies, throughputs, marker="o", label=f"batch {size}")
         for row in chosen:
             right.annotate(f"{row.level:g}", (row.latency_ms["p95"], row.throughput), fontsize="small")
-    right.set_xlabel("latency, percentiles, ms; numbers: load")
+    right.set_xlabel("latency, 95th percentile, ms")
     right.set_ylabel("items a second")
     right.grid(visible=True, alpha=0.3)
-    right.legend(fontsize="small")
+    right.legend()
     figure.savefig(path, dpi=120)

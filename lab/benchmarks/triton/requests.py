@@ -6,16 +6,14 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import tritonclient.grpc.aio as triton
-
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import numpy.typing as npt
 
+    from benchmarks.triton.connection import Connection
     from benchmarks.triton.inputs import InputSpec
-
-TIMEOUT_SECONDS = 60.0
+    from benchmarks.triton.shared_memory import Regions
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,41 +55,65 @@ class ModelClient:
     """Sends requests to one model.
 
     Args:
-        client: a connection.
+        connection: to its Triton.
         model: its name.
         specs: its inputs.
+        outputs: names of its outputs.
+        regions: shared memory for inputs and outputs; None for messages.
     """
 
-    def __init__(self, client: triton.InferenceServerClient, model: str, specs: Sequence[InputSpec]) -> None:
-        self._client = client
+    def __init__(
+        self,
+        connection: Connection,
+        model: str,
+        specs: Sequence[InputSpec],
+        outputs: Sequence[str] = (),
+        regions: Regions | None = None,
+    ) -> None:
+        self._connection = connection
         self._model = model
         self._types = {spec.name: spec.datatype for spec in specs}
         self._batched = all(spec.batched for spec in specs)
+        self._outputs = outputs
+        self._regions = regions
 
     async def send(self, values: Mapping[str, npt.NDArray[Any]], step: Step) -> Timed:
-        """Sends one request and waits for its answer.
+        """Sends one request and waits for its answer; errors as of `ask`."""
+        _, timed = await self.ask(values, step)
+        return timed
+
+    async def ask(
+        self, values: Mapping[str, npt.NDArray[Any]], step: Step
+    ) -> tuple[dict[str, npt.NDArray[Any]], Timed]:
+        """Sends one request; returns its outputs, too, which shared memory may hold until the next request.
 
         Raises:
             tritonclient.utils.InferenceServerException: Triton refused it or cannot be reached.
         """
         began = time.monotonic()
-        inputs = []
-        for name, array in values.items():
-            tensor = triton.InferInput(name, list(array.shape), self._types[name])
-            tensor.set_data_from_numpy(array)
-            inputs.append(tensor)
-        packed = time.monotonic()
-        result = await self._client.infer(
-            self._model,
-            inputs,
-            sequence_id=step.sequence,
-            sequence_start=step.start,
-            sequence_end=step.end,
-            client_timeout=TIMEOUT_SECONDS,
-        )
-        arrived = time.monotonic()
-        outputs = {output.name: result.as_numpy(output.name) for output in result.get_response().outputs}
-        ended = time.monotonic()
+        placed = None if self._regions is None else await self._regions.place(values, self._types, self._outputs)
+        try:
+            inputs = []
+            for name, array in values.items():
+                tensor = self._connection.tensor(name, array.shape, self._types[name])
+                if placed is None:
+                    tensor.set_data_from_numpy(array)
+                else:
+                    placed.write(name, tensor)
+                inputs.append(tensor)
+            wanted = None if placed is None else placed.wanted(self._connection)
+            packed = time.monotonic()
+            result = await self._connection.infer(self._model, inputs, wanted, step)
+            arrived = time.monotonic()
+            outputs = {}
+            for name, (datatype, shape) in self._connection.shapes(result).items():
+                outputs[name] = (
+                    result.as_numpy(name) if placed is None or not wanted else placed.read(name, datatype, shape)
+                )
+            ended = time.monotonic()
+            compute = float(outputs["COMPUTE_MS"].max()) / 1000 if "COMPUTE_MS" in outputs else 0.0
+        finally:
+            if placed is not None:
+                placed.give_back()
         items = len(next(iter(values.values()))) if self._batched else 1
-        compute = float(outputs["COMPUTE_MS"].max()) / 1000 if "COMPUTE_MS" in outputs else 0.0
-        return Timed(began, ended, packed - began, ended - arrived, items, compute)
+        return outputs, Timed(began, ended, packed - began, ended - arrived, items, compute)

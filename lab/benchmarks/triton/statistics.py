@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    import tritonclient.grpc.aio as triton
+    from tritonclient.grpc import service_pb2
 
+    from benchmarks.triton.connection import Connection
     from benchmarks.triton.windows import Measured
 
 PARTS = ("client_send", "network", "queue", "compute_input", "compute_infer", "compute_output", "client_receive")
@@ -16,19 +17,16 @@ PARTS = ("client_send", "network", "queue", "compute_input", "compute_infer", "c
 _SERVER_PARTS = ("queue", "compute_input", "compute_infer", "compute_output")
 
 
-async def read_statistics(
-    client: triton.InferenceServerClient, model: str, steps: Sequence[str] = ()
-) -> dict[str, int]:
-    """Reads a model's counters, and those of an ensemble's steps as ``STEP/COUNTER``."""
-    totals = await _read(client, model)
-    for step in steps:
-        totals |= {f"{step}/{name}": value for name, value in (await _read(client, step)).items()}
-    return totals
+Counters = dict[str, dict[str, int]]
+"""Counters of a model, and of the steps of an ensemble, by the model's name; the model itself is the first."""
 
 
-async def _read(client: triton.InferenceServerClient, model: str) -> dict[str, int]:
-    """Sums a model's counters over its versions: nanoseconds by part, and numbers of requests and executions."""
-    answer = await client.get_inference_statistics(model)
+async def read_statistics(connection: Connection, models: Sequence[str]) -> Counters:
+    """Sums the counters of models over their versions: nanoseconds by part, numbers of requests and executions."""
+    return {model: _totals(await connection.statistics(model)) for model in models}
+
+
+def _totals(answer: service_pb2.ModelStatisticsResponse) -> dict[str, int]:
     totals = dict.fromkeys((*_SERVER_PARTS, "success", "requests", "inferences", "executions"), 0)
     for version in answer.model_stats:
         for part in _SERVER_PARTS:
@@ -40,6 +38,14 @@ async def _read(client: triton.InferenceServerClient, model: str) -> dict[str, i
     return totals
 
 
+async def steps_of(connection: Connection, model: str) -> list[str]:
+    """Lists the models that an ensemble runs, each once, in order; none for another model."""
+    found: dict[str, None] = {}
+    for step in (await connection.config(model)).ensemble_scheduling.step:
+        found |= dict.fromkeys((step.model_name, *await steps_of(connection, step.model_name)))
+    return list(found)
+
+
 def latency_parts(measured: Measured) -> dict[str, float]:
     """Splits the mean latency: milliseconds by part, in the order of :data:`PARTS`.
 
@@ -48,10 +54,9 @@ def latency_parts(measured: Measured) -> dict[str, float]:
     what a request waited inside it is in ``network``.
     """
     answers = measured.window.answers
-    delta = {name: measured.after[name] - measured.before[name] for name in measured.after}
-    requests = max(1, delta["requests"])
-    server = {part: delta[part] / requests / 1e6 for part in _SERVER_PARTS}
-    whole = delta["success"] / requests / 1e6
+    delta = next(iter(_deltas(measured).values()))
+    server = _server_parts(delta)
+    whole = delta["success"] / max(1, delta["requests"]) / 1e6
     if not any(server.values()):
         server["compute_infer"] = whole
     told = 1000 * sum(answer.compute for answer in answers) / len(answers)
@@ -63,17 +68,22 @@ def latency_parts(measured: Measured) -> dict[str, float]:
 
 
 def step_parts(measured: Measured) -> dict[str, dict[str, float]]:
-    """Splits an ensemble's time: milliseconds of each step by part, for one request of the ensemble.
-
-    A step that others use meanwhile seems to take longer.
-    """
-    delta = {name: measured.after[name] - measured.before[name] for name in measured.after}
-    requests = max(1, delta["requests"])
-    steps = dict.fromkeys(name.rpartition("/")[0] for name in delta if "/" in name)
-    return {step: {part: delta[f"{step}/{part}"] / requests / 1e6 for part in _SERVER_PARTS} for step in steps}
+    """Splits the time of each step of an ensemble: milliseconds of a request by part, by the step's name."""
+    return {model: _server_parts(delta) for model, delta in list(_deltas(measured).items())[1:]}
 
 
 def mean_batch(measured: Measured) -> float:
     """Items that the server computed at a time."""
-    executions = measured.after["executions"] - measured.before["executions"]
-    return (measured.after["inferences"] - measured.before["inferences"]) / executions if executions else 0.0
+    delta = next(iter(_deltas(measured).values()))
+    return delta["inferences"] / delta["executions"] if delta["executions"] else 0.0
+
+
+def _deltas(measured: Measured) -> Counters:
+    return {
+        model: {name: count - measured.before[model][name] for name, count in counters.items()}
+        for model, counters in measured.after.items()
+    }
+
+
+def _server_parts(delta: Mapping[str, int]) -> dict[str, float]:
+    return {part: delta[part] / max(1, delta["requests"]) / 1e6 for part in _SERVER_PARTS}

@@ -6,23 +6,28 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import tritonclient.grpc.aio as triton
 from tritonclient.utils import InferenceServerException
 
 from benchmarks.triton import speech
+from benchmarks.triton.connection import connect
 from benchmarks.triton.inputs import declared_inputs, in_batches, made_up, read_inputs
 from benchmarks.triton.load import Concurrency, RequestRate, TooSlowError
 from benchmarks.triton.report import Row, make_row
 from benchmarks.triton.requests import ModelClient
-from benchmarks.triton.statistics import read_statistics
+from benchmarks.triton.shared_memory import open_regions
+from benchmarks.triton.statistics import read_statistics, steps_of
 from benchmarks.triton.windows import measure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from tritonclient.grpc import model_config_pb2
+
+    from benchmarks.triton.connection import Connection
     from benchmarks.triton.inputs import InputSpec
     from benchmarks.triton.load import Batch, Load
+    from benchmarks.triton.shared_memory import Regions
 
 _MADE_UP_ITEMS = 64
 
@@ -46,6 +51,9 @@ class Sweep:
         window_seconds: length of a measuring window.
         tolerance: how far three windows may differ, as a share.
         most_windows: after so many a load is left, steady or not.
+        protocol: ``grpc`` or ``http``.
+        shared_memory: what inputs and outputs are passed in: ``none`` (messages), ``system`` or ``cuda``.
+        output_bytes: with shared memory, room for each output; 0 leaves outputs in the message.
     """
 
     model: str
@@ -58,6 +66,9 @@ class Sweep:
     window_seconds: float = 2.0
     tolerance: float = 0.1
     most_windows: int = 10
+    protocol: str = "grpc"
+    shared_memory: str = "none"
+    output_bytes: int = 102_400
 
 
 async def run_sweep(
@@ -66,7 +77,7 @@ async def run_sweep(
     """Measures every load of a sweep, one after another.
 
     Args:
-        address: Triton's ``host:port`` (gRPC).
+        address: Triton's ``host:port``, or ``unix:path`` (gRPC).
         sweep: what to measure.
         on_row: told every result as it comes.
         on_inputs: told what is sent where that was made up.
@@ -74,36 +85,48 @@ async def run_sweep(
     Raises:
         SweepError: Triton cannot be reached, does not know the model, or refuses the inputs.
     """
-    async with triton.InferenceServerClient(address) as client:
+    connection = connect(address, sweep.protocol)
+    try:
+        # Asked first: shared memory is of a Triton that is there.
+        config = await connection.config(sweep.model)
+        regions = open_regions(connection, address, sweep.shared_memory, sweep.output_bytes)
         try:
-            return await _run(client, sweep, on_row, on_inputs)
-        except* (InferenceServerException, TooSlowError) as group:
-            raise SweepError(f"{sweep.model} at {address}: {_first(group)}") from group
+            if regions is not None:
+                await regions.open()
+            return await _run(connection, config, regions, sweep, on_row, on_inputs)
+        finally:
+            if regions is not None:
+                await regions.close()
+    except* (InferenceServerException, TooSlowError, OSError) as group:
+        raise SweepError(f"{sweep.model} at {address}: {_with_cure(_first(group), sweep)}") from group
+    finally:
+        await connection.close()
 
 
 async def _run(
-    client: triton.InferenceServerClient,
+    connection: Connection,
+    config: model_config_pb2.ModelConfig,
+    regions: Regions | None,
     sweep: Sweep,
     on_row: Callable[[Row], None],
     on_inputs: Callable[[str], None],
 ) -> list[Row]:
-    config = await client.get_model_config(sweep.model)
     specs = declared_inputs(config)
-    sweep = _with_sequences(sweep, has_state=config.config.HasField("sequence_batching"))
+    sweep = _with_sequences(sweep, has_state=config.HasField("sequence_batching"))
     if sweep.inputs:
         items: Sequence[Batch] = read_inputs(sweep.inputs, specs)
     else:
         items, description = make_items(specs, sweep.lengths or {}, sweep.sequence_length)
         on_inputs(description)
-    steps = list(dict.fromkeys(step.model_name for step in config.config.ensemble_scheduling.step))
-    sender = ModelClient(client, sweep.model, specs)
+    sender = ModelClient(connection, sweep.model, specs, [output.name for output in config.output], regions)
+    models = [sweep.model, *await steps_of(connection, sweep.model)]
     rows = []
     for size in sweep.batch_sizes:
         for name, level, load in _loads(sweep, in_batches(items, specs, size)):
             measured = await measure(
                 load,
                 sender.send,
-                lambda: read_statistics(client, sweep.model, steps),
+                lambda: read_statistics(connection, models),
                 window_seconds=sweep.window_seconds,
                 tolerance=sweep.tolerance,
                 most_windows=sweep.most_windows,
@@ -111,6 +134,14 @@ async def _run(
             rows.append(make_row(name, level, size, measured))
             on_row(rows[-1])
     return rows
+
+
+def _with_cure(error: Exception, sweep: Sweep) -> str:
+    if sweep.shared_memory != "none" and "output" in str(error) and "size" in str(error):
+        return f"{error}: raise --output-shared-memory-size"
+    if "shared memory" in str(error):
+        return f"{error}: --shared-memory needs a Triton on this machine that shares its /dev/shm"
+    return str(error)
 
 
 def _first(group: BaseExceptionGroup[Exception]) -> Exception:

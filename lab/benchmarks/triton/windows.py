@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from benchmarks.triton.load import Load, Send
     from benchmarks.triton.requests import Timed
+    from benchmarks.triton.statistics import Counters
 
 STEADY_WINDOWS = 3
 
@@ -54,14 +55,14 @@ class Measured:
 
     window: Window
     steady: bool
-    before: dict[str, int]
-    after: dict[str, int]
+    before: Counters
+    after: Counters
 
 
 async def measure(
     load: Load,
     send: Send,
-    statistics: Callable[[], Awaitable[dict[str, int]]],
+    statistics: Callable[[], Awaitable[Counters]],
     *,
     window_seconds: float,
     tolerance: float,

@@ -15,6 +15,8 @@ DAY_PARTS = {"morning": (6, 12), "afternoon": (12, 18), "evening": (18, 24), "ni
 """Hours from which to before which each part of a day lasts."""
 _HALF_DAYS = {"am": "am", "pm": "pm"}
 _NAMED = {"noon": 12, "midnight": 0}
+TIME_WORDS = frozenset((*DAY_PARTS, *_NAMED))
+"""Words that times of day begin with, numbers apart."""
 _BETWEEN = {"past": 1, "after": 1, "to": -1, "before": -1, "till": -1, "of": -1}
 NOON, HOURS, MINUTES = 12, 24, 60
 _QUARTER = 15

@@ -30,6 +30,9 @@ _HOLIDAYS = {
     ("valentine's", "day"): (2, 14),
     ("halloween",): (10, 31),
 }
+_HOLIDAY_WORDS = frozenset(words[0] for words in _HOLIDAYS)
+DATE_WORDS = _HOLIDAY_WORDS.union(WEEKDAYS, _MONTHS, _SHORT_MONTHS, _RELATIVE)
+"""Words that dates begin with, numbers and words such as "next" apart."""
 _WHICH = {"next": 1, "this": 0, "last": -1, "coming": 0}
 _BEFORE_PERIODS = {"in", "since", "until", "by", "of", "during", "before", "after", "year"}
 _BEFORE_DAYS = {"on", "for", "by", "until", "till", "before", "after", "from", "since", "the"}
@@ -256,6 +259,8 @@ def _is_told_as_day(tokens: Tokens, at: int) -> bool:
 
 
 def _holiday(tokens: Tokens, at: int, today: dt.date) -> tuple[Day, int] | None:
+    if tokens[at] not in _HOLIDAY_WORDS:
+        return None
     for words, (month, day) in _HOLIDAYS.items():
         if tokens.have(at, *words):
             this = dt.date(today.year, month, day)

@@ -20,6 +20,7 @@ _UNITS = {
     **dict.fromkeys(("minute", "minutes", "min", "mins"), "TM"),
     **dict.fromkeys(("second", "seconds", "sec", "secs"), "TS"),
 }
+UNIT_WORDS = frozenset(_UNITS)
 _PARTS = {"Y": (12, "M"), "W": (7, "D"), "D": (24, "TH"), "TH": (60, "TM"), "TM": (60, "TS")}
 _ORDER = ("Y", "M", "W", "D", "TH", "TM", "TS")
 MAX_COUNT = 10_000

@@ -70,6 +70,8 @@ _ORDINAL_UNITS = {
 }
 _ORDINAL_TENS = {f"{word[:-1]}ieth": n for word, n in TENS.items()}
 _ORDINALS = {**_ORDINAL_UNITS, **_ORDINAL_TENS, "hundredth": 100}
+NUMBER_WORDS = frozenset((*UNITS, *TENS, *_ORDINALS, *_SCALES, "hundred", "dozen", "minus", "negative", "-", "\u2212"))
+"""Words that numbers begin with, figures and articles apart."""
 _FIGURES = re.compile(r"\d+(?:\.\d+)?|\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _EUROPEAN = re.compile(r"\d{1,3}(?:\.\d{3})*,\d{1,2}|\d+,\d{2}")
 """Figures with a comma before the decimals: "1.250,50"."""

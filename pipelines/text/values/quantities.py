@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pipelines.text.values.tokens import Tokens
 
 _SIGNS = {"$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY"}
+MONEY_SIGNS = frozenset(_SIGNS)
 _CURRENCIES = {
     "dollar": "USD",
     "dollars": "USD",
@@ -97,10 +98,9 @@ def _percentage(tokens: Tokens, value: Decimal, end: int) -> Quantity | None:
 
 
 def _money(tokens: Tokens, value: Decimal, end: int) -> Quantity | None:
-    for words, code in _QUALIFIED.items():
-        if tokens.have(end, *words):
-            return Quantity(ValueKind.MONEY, _amount(value), end + len(words), code)
     word = tokens[end]
+    if qualified := _QUALIFIED.get((word, tokens[end + 1])):
+        return Quantity(ValueKind.MONEY, _amount(value), end + 2, qualified)
     if word in _HUNDREDTHS and (word != "p" or tokens.is_glued(end)):
         return Quantity(ValueKind.MONEY, _amount(value / 100), end + 1, _HUNDREDTHS[word])
     currency = _SIGNS.get(word) or _CURRENCIES.get(word)

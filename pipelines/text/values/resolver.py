@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pipelines.text.values.dates import MAX_DAY, impossible_day, next_day_of_month
-from pipelines.text.values.durations import duration
+from pipelines.text.values.clock_times import TIME_WORDS
+from pipelines.text.values.dates import DATE_WORDS, MAX_DAY, impossible_day, next_day_of_month
+from pipelines.text.values.durations import UNIT_WORDS, duration
 from pipelines.text.values.model import Value, ValueKind
 from pipelines.text.values.moments import moment
-from pipelines.text.values.numerals import UNITS
-from pipelines.text.values.quantities import quantity
+from pipelines.text.values.numerals import NUMBER_WORDS, UNITS
+from pipelines.text.values.quantities import MONEY_SIGNS, quantity
 from pipelines.text.values.tokens import Tokens
 
 if TYPE_CHECKING:
@@ -22,6 +23,12 @@ MAX_VALUES = 64
 _CODE_WORDS = frozenset(("oh", "o", "double", "triple", ",", *(word for word, n in UNITS.items() if n < 10)))
 _MIN_CODE = 4
 """Digits said one by one that are a code, such as a phone number, and no quantities."""
+_FIRST_WORDS = frozenset(NUMBER_WORDS | DATE_WORDS | TIME_WORDS | MONEY_SIGNS | _CODE_WORDS - {","})
+"""Words that values begin with."""
+_TELLING = _FIRST_WORDS | UNIT_WORDS | {"now", "couple", "quarter", "weekend", "other"}
+_REACHES = {"in": 3, "from": 2, "between": 2, "every": 2, "each": 2, "half": 3, "quarter": 2, "day": 2}
+_REACHES |= dict.fromkeys(("the", "a", "an", "at", "this", "last", "next", "coming", "right"), 1)
+"""Words that values begin with as well, where a telling one is among so many after them."""
 
 
 def find_values(text: str, now: dt.datetime) -> tuple[Value, ...]:
@@ -32,16 +39,33 @@ def find_values(text: str, now: dt.datetime) -> tuple[Value, ...]:
         now: the caller's date and time, with a zone.
     """
     tokens, found, at = Tokens(text[:MAX_CHARACTERS]), list[Value](), 0
-    while at < len(tokens) and len(found) < MAX_VALUES:
-        at = impossible_day(tokens, _past_code(tokens, at))
+    for place in beginnings(tokens.words):
+        if place < at:
+            continue
+        at = impossible_day(tokens, _past_code(tokens, place))
         read = _read(tokens, at, now)
         if read is None:
             at += 1
             continue
-        value, end = read
+        value, at = read
         found.append(value)
-        at = end
+        if len(found) == MAX_VALUES:
+            break
     return tuple(found)
+
+
+def beginnings(words: list[str]) -> list[int]:
+    """Return the places at which a value may begin: readers are only asked there."""
+    return [
+        at
+        for at, word in enumerate(words)
+        if word in _FIRST_WORDS
+        or word[0].isdecimal()
+        or (
+            (reach := _REACHES.get(word))
+            and any(near in _TELLING or near[0].isdecimal() for near in words[at + 1 : at + 1 + reach])
+        )
+    ]
 
 
 def resolve(text: str, start: int, end: int, values: tuple[Value, ...], now: dt.datetime) -> Value | None:

@@ -58,7 +58,11 @@ class Token:
 
 
 class Tokens:
-    """The tokens of one text; a place behind the last holds an empty word."""
+    """The tokens of one text; a place behind the last holds an empty word.
+
+    Attributes:
+        words: the words, figures and signs, in lower case.
+    """
 
     def __init__(self, text: str) -> None:
         self._tokens: list[Token] = []
@@ -70,11 +74,13 @@ class Tokens:
             glued = bool(self._tokens) and self._tokens[-1].end == match.start()
             self._tokens.append(Token(_SPELLINGS.get(found, found), match.start(), match.end(), glued))
 
+        self.words = [token.text for token in self._tokens]
+
     def __len__(self) -> int:
-        return len(self._tokens)
+        return len(self.words)
 
     def __getitem__(self, at: int) -> str:
-        return self._tokens[at].text if 0 <= at < len(self._tokens) else ""
+        return self.words[at] if 0 <= at < len(self.words) else ""
 
     def span(self, first: int, end: int) -> tuple[int, int]:
         """Return where the tokens from ``first`` to before ``end`` stand."""
@@ -86,7 +92,7 @@ class Tokens:
 
     def have(self, at: int, *words: str) -> bool:
         """Return whether these words stand at a place."""
-        return all(self[at + n] == word for n, word in enumerate(words))
+        return tuple(self.words[at : at + len(words)]) == words if at >= 0 else False
 
     def past_hyphen(self, at: int) -> int:
         """Return the place behind a joining hyphen, as in "half-past"."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
 import functools
 import secrets
@@ -19,12 +20,11 @@ from service.api.vivavoce.spoken_replies import report_playback
 from service.api.vivavoce.tools import to_tool_result
 from service.api.vivavoce.updates import Choices, apply_update
 from service.grpc_server.deserializers import refuse_malformed
-from service.knowledge import check_bases
 from service.sessions.stream_session import StreamSession
 from vivavoce.v1 import conversation_pb2 as pb
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 
     from pipelines.messages import Message
     from pipelines.session.conversation import Conversation
@@ -193,12 +193,29 @@ async def answer(host: SessionHost, request: pb.AskRequest, seconds_left: float 
     """
     host.admission.check()
     variants = host.check_variants(request.variants, "variants")
-    bases = check_bases(request.knowledge, host.knowledge, "knowledge")
     config = converters.to_ask_config(request)
     turns = dataclasses.replace(config.turns, late_seconds=host.late_seconds)
+    bases = host.bases_of(request.agent, request.knowledge, "knowledge")
     config = dataclasses.replace(config, variants=variants, knowledge=bases, turns=turns)
     wait_seconds = None if seconds_left is None else seconds_left - CALL_MARGIN_SECONDS
-    async with host.admission.typed_turn():
+    async with host.admission.typed_turn(), contextlib.AsyncExitStack() as stack:
+        with _beside_the_text():
+            opened = host.dialogs.open(request.agent, request.session.id, request.session.parameters)
+            config = dataclasses.replace(config, dialog=await stack.enter_async_context(opened))
         bulk, observer = host.workload.bulk, host.typed_observer
-        reply = await answer_typed(config, request.text, host.models, bulk, host.stages, observer, wait_seconds)
-    return pb.AskResponse(reply=to_reply(reply, asyncio.get_running_loop().time()))
+        answer = await answer_typed(config, request.text, host.models, bulk, host.stages, observer, wait_seconds)
+    now = asyncio.get_running_loop().time()
+    return pb.AskResponse(
+        reply=to_reply(answer.reply, now), followed=[to_reply(reply, now) for reply in answer.followed]
+    )
+
+
+@contextlib.contextmanager
+def _beside_the_text() -> Iterator[None]:
+    """Name fields as a typed turn has them, which has no config."""
+    try:
+        yield
+    except InvalidInputError as error:
+        raise InvalidInputError(
+            error.field.removeprefix("config."), error.reason, str(error).replace("config.", "")
+        ) from None

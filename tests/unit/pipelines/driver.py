@@ -47,7 +47,7 @@ class Driver:
         fresh = []
         for _ in range(round(seconds / 0.032)):
             self.now += 0.032
-            fresh += self(events.Heard(probability, self.now))
+            fresh += self(events.Heard(((probability, False),), self.now))
         return fresh
 
     def speak(self, seconds: float) -> list[effects.Effect]:

@@ -6,8 +6,8 @@ import soundfile
 
 from pipelines.audio.decoding import AudioDecoder, channel_decoder
 from pipelines.audio.formats import AudioFormat, Encoding
-from pipelines.audio.timeline import Timeline
 from pipelines.errors import InvalidInputError, UndecodableAudioError
+from pipelines.input.timeline import Timeline
 
 SECONDS = 1.5
 TONE_HZ = 440

@@ -216,7 +216,7 @@ def test_many_turns_leave_nothing_behind():
             await asyncio.sleep(1)
             assert not len(held.conversation._segments)
             assert len(held.conversation._timers) == 0
-            assert len(held.conversation._intake._timeline) < 16_000
+            assert len(held.conversation._audio._timeline) < 16_000
         assert len(held.of(Reply)) == 50
 
     virtual_time.run(main())

@@ -48,7 +48,7 @@ def test_a_background_ends_a_turn_after_the_stop_window_whatever_the_model_says(
     state = State.initial(TurnSettings(EndpointingConfig(mode=EndpointingMode.MODEL)))
     told: list[object] = []
     for number in range(100):
-        event = events.Heard(0.9, number * WINDOW_SECONDS, is_background=number >= 40)
+        event = events.Heard(((0.9, number >= 40),), number * WINDOW_SECONDS)
         state, effects = step(state, event)
         told += effects
     ended = [effect.message for effect in told if type(getattr(effect, "message", None)).__name__ == "SpeechEnded"]

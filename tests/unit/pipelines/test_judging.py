@@ -202,7 +202,7 @@ def test_the_memory_of_a_long_talk_with_pauses_is_bounded() -> None:
         for _ in range(1_200):
             await conversation.add_audio(np.zeros(1_600, "<i2").tobytes())
             await asyncio.sleep(0.1)
-            kept.append(len(conversation._intake._timeline))
+            kept.append(len(conversation._audio._timeline))
         await conversation.close()
         assert 8 * 16_000 <= max(kept) <= 29 * 16_000
 
@@ -298,9 +298,9 @@ def test_what_was_not_heard_when_a_caller_was_cancelled_is_heard_later() -> None
             await asyncio.sleep(0.01)
             sending.cancel()
             await asyncio.wait((sending,))
-            assert held.conversation._state.awaits_judgement
+            assert held.conversation.state.awaits_judgement
             await held.talk(3.3)
-            assert held.conversation._state.heard_to == (16_000 * 2 + 33 * 1_600) // 512 * 512
+            assert held.conversation.state.heard_to == (16_000 * 2 + 33 * 1_600) // 512 * 512
             assert len([message for message in held.came if isinstance(message, SpeechEnded)]) == 1
 
     virtual_time.run(main())
@@ -313,7 +313,7 @@ def test_an_end_that_overtakes_a_pause_loses_no_audio() -> None:
             await asyncio.sleep(0.01)
             sending.cancel()
             await asyncio.wait((sending,))
-            assert held.conversation._state.heard_to < 16_000 * 2 - 512
+            assert held.conversation.state.heard_to < 16_000 * 2 - 512
             held.conversation.end_utterance()
             await held.talk(0.2)
             (sequence,) = held.models.sequences

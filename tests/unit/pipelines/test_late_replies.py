@@ -279,7 +279,7 @@ def test_one_answer_is_waited_for_within_the_deadline_of_its_call(
 ):
     async def hold():
         config = ConversationConfig(documents=GUIDE)
-        reply = await answer_typed(config, "what?", FakeModels(answering_seconds=2.0), wait_seconds=wait_seconds)
+        reply, _ = await answer_typed(config, "what?", FakeModels(answering_seconds=2.0), wait_seconds=wait_seconds)
         assert (reply.status, asyncio.get_running_loop().time()) == (status, pytest.approx(took, abs=0.02))
         assert reply.overran == ("qa",)
 

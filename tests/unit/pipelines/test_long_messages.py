@@ -11,9 +11,9 @@ import soundfile
 
 from pipelines.audio.decoding import channel_decoder
 from pipelines.audio.formats import AudioFormat, Encoding
+from pipelines.input.input_gate import STALL_SECONDS
 from pipelines.session.channels import Channels
 from pipelines.session.conversation import Conversation, ConversationConfig
-from pipelines.session.stall_watch import STALL_SECONDS
 from tests import virtual_time
 from tests.unit.pipelines.compressed_audio import flac, noise
 from tests.unit.pipelines.fakes import FakeModels, ScriptedVoice
@@ -89,7 +89,7 @@ async def test_a_long_message_of_silence_is_not_held_as_a_whole() -> None:
 
     async def watch() -> None:
         while True:
-            kept.append(len(conversation._intake._timeline))
+            kept.append(len(conversation._audio._timeline))
             await asyncio.sleep(0)
 
     watching = asyncio.create_task(watch())

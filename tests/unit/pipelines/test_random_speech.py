@@ -122,7 +122,7 @@ class World:
             case "speech" | "silence":
                 for _ in range(value):
                     self.now += 0.032
-                    self(events.Heard(0.9 if kind == "speech" else 0.01, self.now))
+                    self(events.Heard(((0.9 if kind == "speech" else 0.01, False),), self.now))
             case "recognize" if self.segments:
                 number, (start, stop) = next(iter(self.segments.items()))
                 is_final = number in self.closed

@@ -81,7 +81,7 @@ def test_a_live_reply_waits_behind_a_small_piece_of_many_texts():
         await asyncio.sleep(0.02)
         for _ in range(5):
             asked_at = loop.time()
-            reply = await answer_typed(ConversationConfig(), "how many?", models, service.open.workload.bulk)
+            reply, _ = await answer_typed(ConversationConfig(), "how many?", models, service.open.workload.bulk)
             assert reply.understanding is not None
             assert loop.time() - asked_at <= PIECE_SECONDS + TEXT_SECONDS
             await asyncio.sleep(0.05)

@@ -21,6 +21,7 @@ from pipelines.dialog.sessions import DialogSessions
 from pipelines.models.ports import IntentPrediction
 from service.sessions.dialogs import Dialogs, read_dialogs
 from tests.unit.pipelines.dialog.agents import agent_of
+from tests.unit.pipelines.dialog.dialog_conversations import Baker
 from tests.unit.pipelines.fakes import INSTANT, FakeModels
 from tests.unit.service.harness import Harness
 from tests.unit.service.refusals import assert_refused
@@ -89,6 +90,50 @@ async def test_a_session_goes_on_in_another_stream(harness: Harness):
     assert (greeting, reply.speech_text) == ("", "1 small latte?")
     _, (reply,) = await held(harness, "small", session="kiosk 8")
     assert reply.dialog.intent == ""
+
+
+async def asked(harness: Harness, text: str, session: str = "kiosk 7", agent: str = "bar") -> pb.AskResponse:
+    return await harness.stub.Ask(pb.AskRequest(text=text, agent=agent, session=pb.SessionConfig(id=session)))
+
+
+async def test_typed_turns_of_a_session_are_one_dialog(harness: Harness):
+    said = [(await asked(harness, text)).reply for text in ("a latte please", "small", "yes")]
+    assert [reply.speech_text for reply in said] == ["Which size?", "1 small latte?", "Done."]
+    assert [fulfilment.name for fulfilment in said[-1].dialog.fulfilments] == ["order"]
+    # It is the same session in a conversation.
+    _, (reply,) = await held(harness, "goodbye", session="kiosk 7")
+    assert reply.dialog.end == reply_pb2.DIALOG_END_DONE
+
+
+async def test_what_a_fulfilment_says_follows_a_typed_turn():
+    dialogs = Dialogs({"bar": agent_of()}, DialogSessions(fulfillers={"bar": {"order": Baker()}}))
+    async with Harness.running(models=OrderingModels(0.001, 0.001, 0.001), dialogs=dialogs) as harness:
+        for text in ("a latte please", "small"):
+            assert not (await asked(harness, text)).followed
+        done = await asked(harness, "yes")
+    (ready,) = done.followed
+    assert (done.reply.dialog.cause, ready.dialog.cause) == (
+        reply_pb2.DIALOG_CAUSE_TURN,
+        reply_pb2.DIALOG_CAUSE_FULFILMENT,
+    )
+    assert ready.speech_text == "It is ready."
+
+
+@pytest.mark.parametrize(
+    ("session", "agent", "reason", "field"),
+    [
+        ("kiosk", "", "SESSION_WITHOUT_AGENT", "session"),
+        ("kiosk", "cafe", "UNKNOWN_AGENT", "agent"),
+        ("k" * 129, "bar", "SESSION_ID_TOO_LONG", "session.id"),
+    ],
+)
+async def test_a_typed_turn_that_no_agent_can_answer(
+    harness: Harness, session: str, agent: str, reason: str, field: str
+):
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await asked(harness, "a latte please", session, agent)
+    assert_refused(refused.value, reason, field)
+    assert "config." not in refused.value.details()
 
 
 async def test_keys_and_parameters_in_a_stream(harness: Harness):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import csv
 import random
 from dataclasses import replace
 from itertools import islice
@@ -8,7 +9,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from tritonclient.grpc import service_pb2
+from tritonclient.grpc import model_config_pb2
+from tritonclient.utils import np_to_triton_dtype
 
 import vivavoce
 from benchmarks.sla.material import DEMONSTRATION, read_items
@@ -16,8 +18,9 @@ from benchmarks.triton import load as load_module
 from benchmarks.triton import sweep
 from benchmarks.triton.inputs import InputSpec, in_batches, made_up, read_inputs
 from benchmarks.triton.load import Concurrency, RequestRate, sequence_steps
-from benchmarks.triton.report import csv_lines, make_row, plot
+from benchmarks.triton.report import make_row, plot, write_csv
 from benchmarks.triton.requests import Step, Timed
+from benchmarks.triton.shared_memory import pack, unpack
 from benchmarks.triton.statistics import PARTS
 from benchmarks.triton.sweep import make_items
 from benchmarks.triton.windows import Measured, Window, is_steady
@@ -88,16 +91,13 @@ def test_what_other_models_get_is_told():
 class ModelWith:
     """Stands for a connection to a Triton whose one model has a configuration, and answers nothing else."""
 
-    def __init__(self, config: service_pb2.ModelConfigResponse) -> None:
+    def __init__(self, config: model_config_pb2.ModelConfig) -> None:
         self._config = config
 
-    async def __aenter__(self):
-        return self
-
-    async def __aexit__(self, *_: object) -> None: ...
-
-    async def get_model_config(self, name: str) -> service_pb2.ModelConfigResponse:
+    async def config(self, name: str) -> model_config_pb2.ModelConfig:
         return self._config
+
+    async def close(self) -> None: ...
 
 
 @pytest.mark.parametrize(
@@ -108,11 +108,11 @@ class ModelWith:
     ],
 )
 async def test_sequences_are_for_models_with_state(monkeypatch, has_state: bool, loads, told: str):
-    config = service_pb2.ModelConfigResponse()
+    config = model_config_pb2.ModelConfig()
     if has_state:
-        config.config.sequence_batching.max_sequence_idle_microseconds = 1
-    config.config.input.add(name="TEXT", data_type="TYPE_STRING", dims=[1])
-    monkeypatch.setattr(sweep.triton, "InferenceServerClient", lambda _: ModelWith(config))
+        config.sequence_batching.max_sequence_idle_microseconds = 1
+    config.input.add(name="TEXT", data_type="TYPE_STRING", dims=[1])
+    monkeypatch.setattr(sweep, "connect", lambda *_: ModelWith(config))
     with pytest.raises(sweep.SweepError, match=told):
         await sweep.run_sweep("localhost:1", sweep.Sweep("some", **loads), lambda _: None)
 
@@ -256,7 +256,8 @@ def measured() -> Measured:
         "inferences": 20,
         "executions": 5,
     }
-    return Measured(window(10, 0.01), True, before, after)
+    half = {name: count // 2 for name, count in after.items()} | {"requests": 10}
+    return Measured(window(10, 0.01), True, {"m": before, "step": before}, {"m": after, "step": half})
 
 
 def test_the_parts_of_the_latency_add_up_to_it():
@@ -273,6 +274,7 @@ def test_the_parts_of_the_latency_add_up_to_it():
     }
     assert tuple(row.parts_ms) == PARTS
     assert (row.throughput, row.server_batch) == (20.0, 4.0)
+    assert row.steps_ms == {"step": {"queue": 0.5, "compute_input": 0.0, "compute_infer": 2.0, "compute_output": 0.0}}
 
 
 def test_a_model_that_answers_later_is_believed_what_it_computed():
@@ -281,24 +283,12 @@ def test_a_model_that_answers_later_is_believed_what_it_computed():
     assert sum(row.parts_ms.values()) == pytest.approx(row.latency_ms["mean"])
 
 
-def of_ensemble(found: Measured) -> Measured:
-    spent = {"queue": 500_000, "compute_input": 0, "compute_infer": 2_000_000, "compute_output": 0}
-    before = found.before | {f"bert/{name}": 7 for name in spent}
-    after = found.after | {f"bert/{name}": 7 + 10 * ns for name, ns in spent.items()}
-    return replace(found, before=before, after=after)
-
-
-def test_the_steps_of_an_ensemble_are_told_for_each_of_its_requests():
-    row, plain = (make_row("1 callers", 1, 2, found) for found in (of_ensemble(measured()), measured()))
-    assert row.steps_ms == {"bert": {"queue": 0.5, "compute_input": 0, "compute_infer": 2.0, "compute_output": 0}}
-    assert (replace(row, steps_ms={}), plain.steps_ms) == (plain, {})
-
-
-@pytest.mark.parametrize(("load", "name"), [("4 callers", "Concurrency"), ("4/s", "Request Rate")])
-def test_a_table_begins_with_the_columns_of_perf_client(load: str, name: str):
-    head, line = csv_lines([make_row(load, 4, 2, of_ensemble(measured()))])
-    assert head[:13] == [
-        name,
+def test_a_table_has_the_columns_of_perf_client(tmp_path):
+    write_csv([make_row("1 callers", 1, 2, measured()), make_row("4 callers", 4, 2, measured())], tmp_path / "m.csv")
+    with (tmp_path / "m.csv").open() as file:
+        header, one, four = csv.reader(file)
+    assert header[:13] == [
+        "Concurrency",
         "Inferences/Second",
         "Client Send",
         "Network+Server Send/Recv",
@@ -312,9 +302,20 @@ def test_a_table_begins_with_the_columns_of_perf_client(load: str, name: str):
         "p95 latency",
         "p99 latency",
     ]
-    assert line[:13] == ["4", 20.0, 1000, 3000, 1000, 0, 4000, 0, 1000, 10_000, 10_000, 10_000, 10_000]
-    told = dict(zip(head, line, strict=True))
-    assert (told["load"], told["queue_ms"], told["requests"], told["bert_compute_infer_ms"]) == (load, 1.0, 10, 2.0)
+    assert one[:9] == ["1", "20.0", "1000", "3000", "1000", "0", "4000", "0", "1000"]
+    assert four[0] == "4"
+    with pytest.raises(ValueError, match="one of them"):
+        write_csv([make_row("1 callers", 1, 2, measured()), make_row("4/s", 4, 2, measured())], tmp_path / "m.csv")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [np.arange(6, dtype=np.int64).reshape(2, 3), np.array([["à".encode(), b""]], np.object_), np.zeros((0, 4))],
+)
+def test_tensors_come_back_from_memory_as_they_were(values):
+    datatype = np_to_triton_dtype(values.dtype)
+    packed = np.append(pack(values, datatype), np.uint8(7))
+    np.testing.assert_array_equal(unpack(packed, datatype, values.shape), values)
 
 
 def test_the_pictures_are_drawn(tmp_path):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import grpc
 import pytest
 from wyoming.asr import Transcript
+from wyoming.client import AsyncTcpClient
 from wyoming.error import Error
 from wyoming.handle import Handled, NotHandled
 from wyoming.info import Describe, Info, SelectProgram
@@ -14,12 +15,13 @@ from wyoming.intent import Entity, Intent, NotRecognized, Recognize
 from wyoming.ping import Ping, Pong
 
 from tests.unit.clients.fake_service import make_answer, make_reply
+from tests.unit.clients.wyoming.conftest import PATIENCE_SECONDS
 from tests.unit.clients.wyoming.events import hear, hear_rest, say
 from vivavoce.v1 import reply_pb2
+from vivavoce.wyoming import Settings, WyomingServer
 
 if TYPE_CHECKING:
-    from wyoming.client import AsyncTcpClient
-
+    import vivavoce
     from tests.unit.clients.fake_service import FakeService
 
 CONTEXT = {"conversation_id": "c-7"}
@@ -66,6 +68,27 @@ async def test_the_answer_is_the_text_of_an_intent(service: FakeService, home: A
     await say(home, Recognize("when does it open"))
 
     assert (await hear(home, Intent)).text == "at nine"
+
+
+async def test_an_agent_answers_the_texts_of_a_conversation(service: FakeService, client: vivavoce.Client) -> None:
+    dialog = reply_pb2.Dialog(intent="order", asked="size")
+    _answer_with(service, dialog=dialog, speech_text="Which size?")
+    settings = Settings(agent="bar", knowledge=["menu"])
+
+    async with (
+        WyomingServer(client, settings).listening(("127.0.0.1", 0)) as uri,
+        AsyncTcpClient.from_uri(uri, read_timeout=PATIENCE_SECONDS) as home,
+    ):
+        await say(home, Transcript("a latte please", context=CONTEXT))
+        assert (await hear(home, Handled)).text == "Which size?"
+        for _ in range(2):
+            await say(home, Transcript("small"))
+            await hear(home, Handled)
+
+    named, *unnamed = service.asked
+    assert (named.agent, named.session.id, named.knowledge) == ("bar", "c-7", ["menu"])
+    # Without a name of the conversation the connection is one.
+    assert unnamed[0].session.id == unnamed[1].session.id != ""
 
 
 async def test_no_intent_is_not_recognized(service: FakeService, home: AsyncTcpClient) -> None:

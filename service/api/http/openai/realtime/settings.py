@@ -143,7 +143,8 @@ class Settings:
             return None
         if changed != mine or old.enabled != new.enabled or self.replies != before.replies:
             return None
-        names = [one.name for one in dataclasses.fields(new) if getattr(old, one.name) != getattr(new, one.name)]
+        chosen = [one.name for one in dataclasses.fields(new) if one.init]
+        names = [name for name in chosen if getattr(old, name) != getattr(new, name)]
         endpointing = {name: getattr(new, name) for name in names}
         hints = mine.recognition.hints
         return ConversationUpdate(

@@ -9,21 +9,20 @@ _MIN_ROOM = 16_000
 
 
 class Timeline:
-    """Samples at 16 kHz, numbered from the conversation's start."""
+    """Samples at 16 kHz, numbered from the conversation's start.
+
+    Attributes:
+        end: number of the sample that comes next.
+    """
 
     def __init__(self) -> None:
         # What is held lies between two places of a buffer with room at its end, so that few samples are ever moved.
         self._buffer: npt.NDArray[np.float32] = np.zeros(_MIN_ROOM, np.float32)
         self._begin = self._stop = 0
-        self._first = 0
+        self._first = self.end = 0
 
     def __len__(self) -> int:
         return self._stop - self._begin
-
-    @property
-    def end(self) -> int:
-        """Number of the sample that comes next."""
-        return self._first + len(self)
 
     def append(self, samples: npt.NDArray[np.float32]) -> None:
         """Add what was heard next, float32 ``[samples]``."""
@@ -31,6 +30,7 @@ class Timeline:
             self._make_room(len(samples))
         self._buffer[self._stop : self._stop + len(samples)] = samples
         self._stop += len(samples)
+        self.end += len(samples)
 
     def get(self, start: int, stop: int) -> npt.NDArray[np.float32]:
         """Return samples ``start`` up to ``stop``, exclusive, which stay as they are.

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from pipelines.session.intake import Intake
+from pipelines.input.audio_input import AudioInput
 from tests.unit.pipelines.fakes import ScriptedVoice
 
 AUDIO = np.random.default_rng(3).normal(0.1, 0.1, 5_300).astype(np.float32)
 
 
-def taken_in(piece: int) -> Intake:
-    intake = Intake(ScriptedVoice((9.0, 0.0)))
+def taken_in(piece: int) -> AudioInput:
+    intake = AudioInput(None, ScriptedVoice((9.0, 0.0)), hears_keys=False)
     for start in range(0, len(AUDIO), piece):
         intake.add(AUDIO[start : start + piece])
     return intake
@@ -26,7 +26,7 @@ def test_what_is_kept_does_not_depend_on_how_it_came(piece: int):
 
 
 def test_what_was_given_out_is_what_is_kept_once_more_has_come():
-    intake = Intake(ScriptedVoice((9.0, 0.0)))
+    intake = AudioInput(None, ScriptedVoice((9.0, 0.0)), hears_keys=False)
     intake.add(AUDIO[:1_000])
     early = intake.get(0, 1_000)
     intake.add(AUDIO[1_000:])

@@ -1,0 +1,1 @@
+"""Sound on its way into a conversation: `AudioInput` and `InputGate`."""
