@@ -58,6 +58,7 @@ from service.telemetry.figures import Figures
 from service.telemetry.log_formats import LOG_FORMATTERS
 from service.telemetry.log_output import STDERR, logging_to
 from service.telemetry.telemetry import Telemetry, TracingNotInstalledError
+from service.telephone.lines import TelephoneLines
 from service.triton.engine_code import EngineCodeError
 from service.triton.installation import TritonNotInstalledError
 from service.triton.remote import WrongTritonError
@@ -129,6 +130,7 @@ async def _run(config: ServiceConfig) -> None:
             sys.stdout.write(f"listening on {server.address}\n")
             # Whoever starts the service with port 0 learns the ports from these lines, all of stdout.
             sys.stdout.write(f"HTTP on {server.http_url}\n" if server.http_url else "")
+            sys.stdout.write(f"AudioSocket on port {server.audiosocket_port}\n" if server.audiosocket_port else "")
             sys.stdout.flush()
         await stopped
 
@@ -147,6 +149,7 @@ class Server:
     port: int
     readiness: Readiness
     http_url: str = ""
+    audiosocket_port: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,20 +271,24 @@ async def serving(
         reported = capacity.utilization if config.load_reports else None
         calls, callers = telemetry.call_observer, authenticator(config)
         doors = Doors(config.host, config.port, callers, credentials, calls, reported)
-        http = http_server(config, apis, readiness.is_serving, callers, calls, host.client_secrets)
+        lines = TelephoneLines(host, config)
+        http = http_server(config, apis, readiness.is_serving, callers, calls, host.client_secrets, lines.routes)
         # Until the last turn has ended: a model that is lost meanwhile comes back.
         _until_exit(cleanup, tasks.create_task(watchdog.watch(readiness.is_ready), name="watchdog"))
         drain = partial(open_conversations.drain, config.drain_seconds, admission.is_busy, hasten)
-        cleanup.push_async_callback(_stop, readiness.shut_down, doors.leave, drain, doors.close, http.close)
+        cleanup.push_async_callback(
+            _stop, readiness.shut_down, doors.leave, lines.leave, drain, doors.close, http.close, lines.close
+        )
         await _open_doors(config, doors, apis, handlers, models, health_servicer)
         await http.open()
+        await lines.open()
         _until_exit(cleanup, tasks.create_task(readiness.watch(), name="readiness"))
         _until_exit(cleanup, tasks.create_task(capacity.watch(), name="capacity"))
         if isinstance(model_server, MeasuredModels):
             again = model_server.measure_when_quiet(admission.is_busy)
             _until_exit(cleanup, tasks.create_task(again, name="capacity again"))
         _until_exit(cleanup, tasks.create_task(host.dialogs.watch(), name="agents"))
-        yield Server(doors.address, doors.port, readiness, http.url)
+        yield Server(doors.address, doors.port, readiness, http.url, lines.audiosocket_port)
 
 
 def _second_opinion(config: ServiceConfig, engines: EngineRegistry) -> str:

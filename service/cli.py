@@ -60,6 +60,27 @@ def _restart_without_grpc_log() -> None:
     help="Port on which Riva's Recognize takes recordings of up to 336 MiB.  [default: none]",
 )
 @click.option(
+    "--audiosocket-port",
+    type=click.IntRange(0, 65_535),
+    help="Port on which telephone calls come, from Asterisk's AudioSocket().  [default: none]",
+)
+@click.option(
+    "--media-streams",
+    metavar="URL",
+    help="Take calls of Twilio's and Telnyx' media streams, which know this service as wss://HOST/v1/media-streams.  "
+    "[default: none]",
+)
+@click.option(
+    "--media-streams-key",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Take only streams that Twilio has signed with the token in this file.  [default: as other callers]",
+)
+@click.option("--call-agent", metavar="NAME", help="Have calls answered by this agent.  [default: none]")
+@click.option(
+    "--call-knowledge", metavar="NAME", help="Look answers to callers up in this knowledge base.  [default: none]"
+)
+@click.option(
     "--triton",
     metavar="HOST:PORT|unix:PATH",
     help="Use this Triton (gRPC) instead of starting one.",

@@ -53,6 +53,11 @@ class ServiceConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     http_port: Port | None = None
     http_origins: tuple[str, ...] = ()
     recordings_port: Port | None = None
+    audiosocket_port: Port | None = None
+    media_streams: str | None = None
+    media_streams_key: Path | None = None
+    call_agent: str = ""
+    call_knowledge: str = ""
     triton: str | None = None
     model_repository: Path | None = None
     engines: tuple[Path, ...] = ()
@@ -203,6 +208,12 @@ def _value(key: str, value: object, source: str) -> object:
         for origin in converted:
             if origin != "*" and not re.fullmatch(r"[a-z][a-z0-9+.-]*://[^\s/?#]+", origin):
                 raise ConfigError(f"{source}: {origin!r} is no origin of the form https://HOST or https://HOST:PORT")
+    if (
+        key == "media_streams"
+        and converted is not None
+        and not re.fullmatch(r"wss?://[^\s/]+/v1/media-streams", converted)
+    ):
+        raise ConfigError(f"{source}: {value!r} is no URL of the form wss://HOST/v1/media-streams")
     if key == "triton" and converted is not None and not is_address(str(converted)):
         raise ConfigError(f"{source}: {value!r} is no address of the form HOST:PORT or unix:/PATH")
     if key == "sessions" and converted is not None and not re.fullmatch(r"(rediss?|unix)://\S+", converted):
@@ -238,6 +249,20 @@ def _check_together(config: ServiceConfig) -> None:
         raise ConfigError("with --no-admin there is no socket: leave out --admin-socket or --no-admin")
     if config.recordings_port is not None and config.host.startswith("unix:"):
         raise ConfigError("recordings come over TCP: leave out --recordings-port, or give an address as --host")
+    if config.audiosocket_port is not None and not (config.insecure or is_local(config.host)):
+        raise ConfigError(
+            f"AudioSocket neither encrypts nor asks who calls, and others could reach {config.host}: listen on "
+            "127.0.0.1, or say --insecure where only the switch reaches the port"
+        )
+    if config.media_streams and config.http_port is None:
+        raise ConfigError("media streams come over HTTP: give --http-port, or leave out --media-streams")
+    if config.media_streams_key and not config.media_streams:
+        raise ConfigError("the key checks media streams: give their URL as --media-streams, or leave the key out")
+    if (config.call_agent or config.call_knowledge) and config.audiosocket_port is None and not config.media_streams:
+        raise ConfigError(
+            "calls come over AudioSocket or media streams: give --audiosocket-port or --media-streams, or leave out "
+            "--call-agent"
+        )
     if config.http_origins and config.http_port is None:
         raise ConfigError("origins are of pages that call over HTTP: give --http-port, or leave out --http-origin")
     _check_security(config)

@@ -38,6 +38,8 @@ _BEGIN, _END = "<!-- made by tools.reference -->", "<!-- end -->"
 _PAGES = {
     "http_port": "http.md",
     "agents": "agents.md",
+    "audiosocket_port": "telephone.md",
+    "media_streams": "telephone.md#twilio-and-telnyx",
     "sessions": "agents.md#sessions",
     "knowledge": "knowledge.md",
     "variants": "model_rollout.md#variants",

@@ -12,9 +12,13 @@ from service.api.http.page import PAGE_PATHS, page_routes
 from service.api.http.server import HttpServer
 from service.security.client_secrets import PREFIX
 from service.security.tls import server_context
+from service.telephone.media_streams import PATH as MEDIA_STREAMS
+from service.telephone.media_streams import StreamSignature
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    from starlette.routing import BaseRoute
 
     from service.api.registry import Api
     from service.config import ServiceConfig
@@ -34,6 +38,7 @@ def http_server(
     callers: Authenticator,
     observer: CallObserver,
     secrets: ClientSecrets,
+    calls: Sequence[BaseRoute] = (),
 ) -> HttpServer:
     """Return a server of the routes of all APIs, which is still to be opened.
 
@@ -44,15 +49,22 @@ def http_server(
         callers: decides who calls.
         observer: hears of calls.
         secrets: short-lived secrets of callers.
+        calls: routes on which telephone calls come.
 
     Raises:
         OSError: a file of TLS cannot be read.
         UnusableFileError: one cannot be used.
     """
-    routes = [*health_routes(is_ready), *page_routes(), *(route for api in apis for route in api.routes)]
-    origins = OriginPolicy(config.http_origins, trusts_hosts=callers.required, is_local=is_local(config.host))
+    routes = [*health_routes(is_ready), *page_routes(), *calls, *(route for api in apis for route in api.routes)]
+    signature = None
+    if config.media_streams and config.media_streams_key:
+        signature = StreamSignature(config.media_streams, config.media_streams_key, config.limits)
+    known = (*config.http_origins, *([_origin(config.media_streams)] if config.media_streams else ()))
+    origins = OriginPolicy(known, trusts_hosts=callers.required, is_local=is_local(config.host))
 
     def authenticate(path: str, headers: Mapping[str, str], certificate_name: str | None) -> Principal:
+        if path == MEDIA_STREAMS and signature is not None:
+            return signature.check(headers)
         scheme, _, token = headers.get("authorization", "").partition(" ")
         if path in SECRET_PATHS and scheme.lower() == "bearer" and token.startswith(PREFIX):
             return secrets.find(token.strip()).principal
@@ -60,3 +72,8 @@ def http_server(
 
     app = application(routes, authenticate, origins, config.http_origins, observer, OPEN_PATHS | PAGE_PATHS)
     return HttpServer(app, config.host, config.http_port, server_context(config.tls) if config.tls else None)
+
+
+def _origin(url: str) -> str:
+    """Return the origin of a WebSocket's URL."""
+    return f"http{url.removeprefix('ws').rpartition('/v1/')[0]}"

@@ -1,0 +1,1 @@
+"""Telephone calls: a `Call` behind whatever protocol a switch speaks."""

@@ -1,0 +1,192 @@
+"""AudioSocket, the protocol of Asterisk's application of that name, over TCP.
+
+Frames have a kind (one byte), a length (two, big-endian) and a payload. The first one names the call by a UUID.
+Specification: Asterisk, `res_audiosocket`; https://docs.asterisk.org/Configuration/Channel-Drivers/AudioSocket/
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import uuid
+from typing import TYPE_CHECKING
+
+from pipelines.audio.formats import Encoding
+from pipelines.errors import PipelineError, ReportedError
+from service.grpc_server.server_ports import ListenError
+from service.telephone.call import Call, Keys, Line, Sound
+from service.telephone.playout import FRAME_SECONDS
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from service.sessions.host import SessionHost
+
+logger = logging.getLogger(__name__)
+
+HANG_UP, NAME, KEY, AUDIO, ERROR = 0x00, 0x01, 0x03, 0x10, 0xFF
+RATE_HZ, BYTES_PER_SAMPLE = 8_000, 2
+NAME_SECONDS = 5.0
+"""Time for the frame that names the call."""
+SILENT_SECONDS = 60.0
+"""A switch that sends nothing for so long has gone: one with a call sends audio all the time."""
+MAX_CONNECTIONS = 1_024
+_HEADER_BYTES, _UUID_BYTES = 3, 16
+_TOGETHER_BYTES = round(2 * FRAME_SECONDS * RATE_HZ) * BYTES_PER_SAMPLE
+"""Audio that is handed on at a time: 40 ms, two frames of Asterisk's."""
+
+
+class BadFrameError(PipelineError):
+    """Bytes that are no frame of AudioSocket."""
+
+
+class AudioSocketSwitch:
+    """The switch behind one connection.
+
+    Args:
+        reader, writer: the connection.
+
+    Attributes:
+        name: the UUID of the call, once `begin` has read it.
+    """
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader, self._writer = reader, writer
+        self._is_over = False
+        self.name = ""
+
+    async def begin(self) -> None:
+        """Read the frame that names the call.
+
+        Raises:
+            BadFrameError: another one came, or none in time.
+        """
+        try:
+            async with asyncio.timeout(NAME_SECONDS):
+                kind, payload = await self._frame()
+        except (TimeoutError, asyncio.IncompleteReadError):
+            raise BadFrameError(f"no name of the call came within {NAME_SECONDS:g} s: use AudioSocket()") from None
+        if kind != NAME or len(payload) != _UUID_BYTES:
+            raise BadFrameError("the first frame is no UUID: give AudioSocket() one, such as ${UUID()}")
+        self.name = str(uuid.UUID(bytes=payload))
+
+    async def events(self) -> AsyncIterator[Sound | Keys]:
+        """Yield what comes of the caller; see `Switch`.
+
+        Raises:
+            BadFrameError: it is no frame that a call has.
+        """
+        together = b""
+        while True:
+            try:
+                async with asyncio.timeout(SILENT_SECONDS):
+                    kind, payload = await self._frame()
+            except (TimeoutError, OSError, asyncio.IncompleteReadError):
+                self._is_over = True
+                return
+            if kind == AUDIO:
+                together += payload
+                if len(together) >= _TOGETHER_BYTES:
+                    yield Sound(together)
+                    together = b""
+            elif kind == KEY:
+                key = payload.decode("ascii", "replace")
+                if key in set("0123456789*#ABCD"):
+                    yield Keys(key)
+            elif kind in {HANG_UP, ERROR}:
+                self._is_over = True
+                return
+            else:
+                raise BadFrameError(f"a frame of kind 0x{kind:02x} came: send 16-bit audio at 8 kHz (0x10)")
+
+    async def play(self, frame: bytes) -> None:
+        """Send 20 ms of speech; see `Switch`."""
+        if not self._is_over:
+            await self._send(AUDIO, frame)
+
+    async def clear(self) -> None:
+        """Do nothing: Asterisk plays what it has, and has no more than was sent."""
+
+    async def hang_up(self) -> None:
+        """Give the call back to the dialplan."""
+        await self._send(HANG_UP, b"")
+
+    async def _frame(self) -> tuple[int, bytes]:
+        header = await self._reader.readexactly(_HEADER_BYTES)
+        return header[0], await self._reader.readexactly(int.from_bytes(header[1:], "big"))
+
+    async def _send(self, kind: int, payload: bytes) -> None:
+        # The end of the connection is told by its other side.
+        with contextlib.suppress(OSError):
+            self._writer.write(bytes((kind,)) + len(payload).to_bytes(2, "big") + payload)
+            await self._writer.drain()
+
+
+class AudioSocketServer:
+    """Answers calls of Asterisk's.
+
+    Args:
+        host: makes the conversations.
+        address: to listen on.
+        port: to listen on; 0 for one that the kernel chooses; None: nothing is opened.
+        agent: who answers; "": every turn stands alone.
+        knowledge: knowledge base that answers are looked for in; "": none.
+
+    Attributes:
+        port: the port, once it is open.
+    """
+
+    def __init__(self, host: SessionHost, address: str, port: int | None, agent: str = "", knowledge: str = "") -> None:
+        self.port = port
+        self._host = host
+        self._address = "127.0.0.1" if address.startswith("unix:") else address.strip("[]")
+        self._line = Line(Encoding.LINEAR_PCM, RATE_HZ, BYTES_PER_SAMPLE, agent, (knowledge,) if knowledge else ())
+        self._server: asyncio.Server | None = None
+        self._calls: set[asyncio.Task[None]] = set()
+
+    async def open(self) -> None:
+        """Listen.
+
+        Raises:
+            ListenError: nobody can listen there.
+        """
+        if self.port is None:
+            return
+        try:
+            self._server = await asyncio.start_server(self._answer, self._address, self.port)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            message = f"cannot listen on {self._address}:{self.port} ({reason}): choose another --audiosocket-port"
+            raise ListenError(message) from error
+        self.port = self._server.sockets[0].getsockname()[1]
+
+    async def leave(self) -> None:
+        """Take no more calls."""
+        if self._server is not None:
+            self._server.close()
+
+    async def close(self) -> None:
+        """End all calls."""
+        for call in self._calls:
+            call.cancel()
+        if self._calls:
+            await asyncio.wait(self._calls)
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._calls.add(task)
+        switch = AudioSocketSwitch(reader, writer)
+        try:
+            if len(self._calls) <= MAX_CONNECTIONS:
+                await switch.begin()
+                await Call(self._host, self._line, switch, switch.name if self._line.agent else "").hold()
+        except (PipelineError, ReportedError) as error:
+            logger.warning("a call was ended: %s", error)
+        except asyncio.CancelledError:
+            logger.info("a call was ended, because the service stops")
+        finally:
+            await switch.hang_up()
+            self._calls.discard(task)
+            writer.close()

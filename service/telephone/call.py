@@ -1,0 +1,210 @@
+"""One telephone call: a conversation in which an agent speaks, behind any switch."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import logging
+import secrets
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from pipelines import messages
+from pipelines.audio.encoding import SpeechFormat
+from pipelines.audio.formats import AudioFormat
+from pipelines.errors import InvalidInputError, PipelineError
+from pipelines.session.config import ConversationConfig
+from pipelines.speech.reply_voice import ReplyVoice
+from pipelines.turns.state import TurnSettings
+from pipelines.vad.endpointing import EndpointingConfig
+from pipelines.vad.turn_end import EndpointingMode
+from service.sessions.stream_session import StreamSession
+from service.telephone.playout import LEAD_SECONDS, Playout
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping
+
+    from pipelines.audio.formats import Encoding
+    from pipelines.messages import Message
+    from pipelines.session.conversation import Conversation
+    from service.sessions.host import SessionHost
+
+logger = logging.getLogger(__name__)
+
+LAST_WORDS_SECONDS = 30.0
+"""Time for the last words of an agent to be heard before the call is ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sound:
+    """Audio from the caller."""
+
+    audio: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """Keys that the caller has pressed."""
+
+    pressed: str
+
+
+class Switch(Protocol):
+    """Requests to a telephone switch, whatever it speaks."""
+
+    def events(self) -> AsyncIterator[Sound | Keys]:
+        """Yield what comes of the caller, until the caller hangs up."""
+
+    async def play(self, frame: bytes) -> None:
+        """Send 20 ms of speech to the caller."""
+
+    async def clear(self) -> None:
+        """Throw away speech that the caller has not heard yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Line on which calls come: its sound, and the agent behind it.
+
+    Attributes:
+        encoding: of the audio, both ways.
+        sample_rate_hz: samples a second.
+        bytes_per_sample: of the encoding.
+        agent: who answers; "": nobody, every turn stands alone.
+        knowledge: knowledge bases that answers are looked for in.
+    """
+
+    encoding: Encoding
+    sample_rate_hz: int = 8_000
+    bytes_per_sample: int = 2
+    agent: str = ""
+    knowledge: tuple[str, ...] = ()
+
+
+class Call:
+    """A call, from the first sound to the last.
+
+    Args:
+        host: makes the conversation.
+        line: how it is answered.
+        switch: the other side.
+        session_id: names the session of the dialog; "": it ends with the call.
+        parameters: session parameters, such as the caller's number.
+    """
+
+    def __init__(
+        self,
+        host: SessionHost,
+        line: Line,
+        switch: Switch,
+        session_id: str = "",
+        parameters: Mapping[str, str] | None = None,
+    ) -> None:
+        self._host, self._line, self._switch = host, line, switch
+        self._session_id, self._parameters = session_id, parameters or {}
+        self._hangs_up = asyncio.Event()
+        self._conversation: Conversation | None = None
+        self._last_turn = 0
+        self._playout = Playout(line.sample_rate_hz * line.bytes_per_sample, switch.play, self._played)
+
+    async def hold(self) -> None:
+        """Hold the call until the caller hangs up, or the agent ends it.
+
+        Raises:
+            ReportedError: it cannot be held; see `StreamSession.run`.
+        """
+        host, line = self._host, self._line
+        host.admission.check()
+        opened = host.dialogs.open(line.agent, self._session_id, self._parameters)
+        config = ConversationConfig(
+            AudioFormat(line.encoding, line.sample_rate_hz),
+            TurnSettings(endpointing=EndpointingConfig(mode=EndpointingMode.MODEL), speculates=host.speculates),
+            knowledge=host.bases_of(line.agent, line.knowledge, "call.knowledge"),
+            reply_voice=ReplyVoice(
+                SpeechFormat(line.encoding, line.sample_rate_hz), host.choose_voice("", "call.voice"), lead_seconds=1.0
+            ),
+        )
+        with host.admission.conversation():
+            async with opened as dialog:
+                name = secrets.token_hex(6)
+                conversation = host.conversation(dataclasses.replace(config, dialog=dialog), name=name)
+                self._conversation = conversation
+                async with host.open_conversations.holding(conversation):
+                    logger.info("a call has begun")
+                    conversation.dialog.begin()
+                    await self._talk(conversation)
+        logger.info("a call has ended")
+
+    async def _talk(self, conversation: Conversation) -> None:
+        session = StreamSession(
+            conversation,
+            (conversation,),
+            self._host.limits,
+            self._hand_on,
+            self._tell,
+            self._host.admission.quotas,
+        )
+        playing = asyncio.create_task(self._playout.run(), name="playout")
+        try:
+            await session.run(self._events())
+        finally:
+            playing.cancel()
+            await asyncio.wait((playing,))
+
+    async def _events(self) -> AsyncIterator[Sound | Keys]:
+        """Yield what comes of the caller, until one of the two hangs up."""
+        events = aiter(self._switch.events())
+        ending = asyncio.create_task(self._hangs_up.wait())
+        try:
+            while True:
+                coming = asyncio.ensure_future(anext(events, None))
+                await asyncio.wait((coming, ending), return_when=asyncio.FIRST_COMPLETED)
+                if not coming.done():
+                    coming.cancel()
+                    await asyncio.wait((coming,))
+                    return
+                event = coming.result()
+                if event is None:
+                    return
+                yield event
+        finally:
+            ending.cancel()
+
+    async def _hand_on(self, event: Sound | Keys) -> None:
+        assert self._conversation is not None
+        match event:
+            case Sound(audio):
+                await self._conversation.add_audio(audio)
+            case Keys(pressed):
+                # Without an agent nobody has asked for keys.
+                with contextlib.suppress(InvalidInputError):
+                    self._conversation.dialog.press(pressed)
+
+    async def _tell(self, _: int, message: Message) -> None:
+        match message:
+            case messages.ReplyAudio(turn, audio, start_seconds, is_last):
+                self._playout.add(turn, start_seconds, audio, is_last=is_last)
+            case messages.ReplyHeld(turn):
+                self._playout.hold(turn)
+                await self._switch.clear()
+            case messages.ReplyResumed(turn):
+                self._playout.resume(turn)
+            case messages.Interrupted(turn):
+                self._playout.drop(turn)
+                await self._switch.clear()
+                if turn == self._last_turn:
+                    self._hangs_up.set()
+            case messages.Reply(turn=turn, dialog=dialog) if dialog is not None and dialog.ends:
+                # The caller hears the last words; then the line is given back.
+                self._last_turn = turn
+                left = LAST_WORDS_SECONDS if message.speech_text else 0.0
+                asyncio.get_running_loop().call_later(left, self._hangs_up.set)
+
+    def _played(self, turn: int, seconds: float, is_all: bool) -> None:
+        assert self._conversation is not None
+        # What was interrupted meanwhile is played no more.
+        with contextlib.suppress(PipelineError):
+            self._conversation.speech.report_playback(turn, seconds, finished=is_all)
+        if is_all and turn == self._last_turn:
+            asyncio.get_running_loop().call_later(LEAD_SECONDS, self._hangs_up.set)
