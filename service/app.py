@@ -200,7 +200,6 @@ async def serving(
     lists = lists or Registries()
     for variant, folder in config.variants.items():
         lists = replace(lists, engines=lists.engines.with_variant(role_of(folder, lists.engines), variant))
-    second_opinion = _second_opinion(config, lists.engines)
     health_servicer = health.aio.HealthServicer()
     async with asyncio.TaskGroup() as tasks, contextlib.AsyncExitStack() as cleanup:
         own = await agent_bases(config.agents, config.knowledge, config.model_repository, os.environ)
@@ -240,7 +239,7 @@ async def serving(
                 hears_speakers=speaking.tells_names,
             ),
             speakers=speaking,
-            second_opinion=second_opinion,
+            second_opinion=_second_opinion(config, lists.engines),
         )
         apis = [make_api(host) for make_api in lists.apis]
         handlers = {name: handler for api in apis for name, handler in api.handlers.items()}
