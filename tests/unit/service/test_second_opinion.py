@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 
 from pipelines.models.contracts import ASR
@@ -13,6 +15,8 @@ from pipelines.models.languages import Languages
 from pipelines.models.shipped import SHIPPED
 from service.admission.admission import Admission
 from service.api.vivavoce.conversation_stream import hold_conversation
+from service.app import _second_opinion
+from service.config import ConfigError, ServiceConfig
 from service.sessions.host import SessionHost
 from tests.unit.pipelines.fakes import FakeModels
 from tests.unit.service.harness import SPEECH, FakeVoice
@@ -80,3 +84,12 @@ async def test_an_update_to_what_is_not_served_is_refused():
     update = pb.ConverseRequest(update=pb.ConversationUpdate(second_opinion="light"))
     with pytest.raises(Exception, match=r"no variant 'light' of 'asr' is served: choose one of heavy"):
         await finals("", pb.ConversationConfig(audio=AUDIO), update)
+
+
+def test_a_configured_one_must_be_a_recognizer():
+    config = ServiceConfig(variants={"other": Path("x"), "heavy": Path("y")}, second_opinion="other")
+    engines = SHIPPED.with_variant("intent_slot", "other").with_variant(ASR, "heavy")
+    with pytest.raises(ConfigError, match="the variant 'other' is no recognizer"):
+        _second_opinion(config, engines)
+    assert _second_opinion(msgspec.structs.replace(config, second_opinion="heavy"), engines) == "heavy"
+    assert _second_opinion(ServiceConfig(), engines) == ""
