@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engines.accelerators.choice import Accelerator
 from engines.gpu.device import NETWORK, Placement, cuda_devices, usable_device
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def gpu_networks(folder: Path, args: Mapping[str, str], parameters: Mapping[str,
     Raises:
         ValueError: what is asked for by name is missing, or a parameter cannot be.
     """
-    placement = Placement.of(args, parameters, default="cpu")
+    placement = Placement.of(args, parameters, default="cpu").beside(Accelerator.of(args))
     if placement.device == "tensorrt":
         raise ValueError("TensorRT computes the BERTs alone: set the parameter device of recognition to cuda or cpu")
     device = usable_device(placement, folder, cuda_devices(), _MAKER)

@@ -8,8 +8,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, Protocol
 
+from engines.accelerators.choice import Accelerator
 from engines.bert import serving
-from engines.bert.gpu.tensorrt import tensorrt_session
 from engines.bert.network_files import network_file
 from engines.bert.session import BertSession
 from engines.gpu.device import Placement, cuda_devices, usable_device
@@ -48,11 +48,10 @@ class TritonPythonModel:
 
 
 class _OnnxNetwork:
-    """A network on onnxruntime, whose batches are computed one after another."""
+    """A network in ONNX, whose batches are computed one after another."""
 
-    def __init__(self, version: Path, threads: int, tensorrt: bool) -> None:
-        path = network_file(version)
-        self._session = tensorrt_session(path, threads) if tensorrt else BertSession(path, threads)
+    def __init__(self, version: Path, threads: int, accelerator: Accelerator) -> None:
+        self._session = BertSession(network_file(version), threads, accelerator)
 
     def execute(self, requests: Sequence[object]) -> list[object]:
         """See :class:`_Network`."""
@@ -78,9 +77,12 @@ class _OnnxNetwork:
 
 
 def _open(version: Path, args: Mapping[str, str], parameters: Mapping[str, str]) -> _Network:
-    device = usable_device(Placement.of(args, parameters), version, cuda_devices())
+    placement, accelerator = Placement.of(args, parameters), Accelerator.of(args)
+    device = usable_device(placement.beside(accelerator), version, cuda_devices())
     if device is None:
-        return _OnnxNetwork(version, int(parameters["threads"]), parameters.get("device") == "tensorrt")
+        if placement.device == "tensorrt":
+            accelerator = Accelerator("tensorrt", "fp16", ordinal=placement.ordinal)
+        return _OnnxNetwork(version, int(parameters["threads"]), accelerator)
     from engines.bert.gpu.serving import OverlappedNetwork  # noqa: PLC0415 - needs PyTorch, which a CPU never loads
 
     return OverlappedNetwork(version, parameters, device)

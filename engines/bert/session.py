@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import onnxruntime as ort
+
+from engines.bert.tensorrt import GROUP_TOKENS, profile
+from engines.session import ONNX_RUNTIME, load_session
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -13,7 +15,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    Provider = str | tuple[str, Mapping[str, object]]
+    from engines.accelerators.choice import Accelerator
+    from engines.session import Session
 
 MASK = "attention_mask"
 INPUTS = ("input_ids", MASK, "token_type_ids")
@@ -38,33 +41,21 @@ class BertSession:
         path: the ``.onnx`` file. An output whose second axis is called ``tokens`` has a value or vector a token, any
             other one a vector a row.
         threads: cores that one call may use.
-        providers: what onnxruntime computes with, each for what those before it cannot.
-        group_tokens: tokens of one call, padding included.
+        accelerator: what computes.
 
     Raises:
         ValueError: the model has no ``attention_mask``, or an input that no tokenizer gives.
+        AcceleratorError: the accelerator cannot be used here.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        threads: int = 2,
-        providers: Sequence[Provider] = ("CPUExecutionProvider",),
-        group_tokens: int = _MAX_GROUP_TOKENS,
-    ) -> None:
-        options = ort.SessionOptions()
-        options.intra_op_num_threads = threads
-        options.inter_op_num_threads = 1
-        # Spinning threads would take the cores from speech recognition, which shares them.
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        # Shapes change with every call: memory patterns would pile up, and an arena keeps its highest tide.
-        options.enable_mem_pattern = False
-        options.enable_cpu_mem_arena = False
-        self._session = ort.InferenceSession(str(path), options, providers=list(providers))
-        self._group_tokens = group_tokens
-        self.inputs = tuple(node.name for node in self._session.get_inputs())
+    def __init__(self, path: Path, threads: int = 2, accelerator: Accelerator = ONNX_RUNTIME) -> None:
+        tensorrt = accelerator.name == "tensorrt"
+        options = profile(BertSession(path, threads).inputs) if tensorrt else None
+        self._session: Session = load_session(path, threads, accelerator=accelerator, options=options)
+        self._group_tokens = GROUP_TOKENS if tensorrt else _MAX_GROUP_TOKENS
+        self.inputs: tuple[str, ...] = tuple(node.name for node in self._session.get_inputs())
         self.outputs = tuple(node.name for node in self._session.get_outputs())
-        self._per_token = tuple(node.shape[1:2] == ["tokens"] for node in self._session.get_outputs())
+        self._per_token = tuple(list(node.shape[1:2]) == ["tokens"] for node in self._session.get_outputs())
         if MASK not in self.inputs or not set(self.inputs) <= set(INPUTS):
             wanted = f"needs {MASK}, and may have of the others {', '.join(n for n in INPUTS if n != MASK)}"
             raise ValueError(f"{path} has the inputs {', '.join(self.inputs)}, but {wanted}: export it again")

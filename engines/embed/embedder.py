@@ -8,12 +8,15 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from engines.bert.session import MASK, BertSession
+from engines.session import ONNX_RUNTIME
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     import numpy.typing as npt
+
+    from engines.accelerators.choice import Accelerator
 
 DIMENSIONS = 384
 MAX_TOKENS = 256
@@ -30,10 +33,11 @@ class Embedder:
     Args:
         folder: holds the network, with the output ``embedding`` ``[rows, 384]`` float32, and ``tokenizer.json``.
         threads: cores that one call may use.
+        accelerator: what computes.
     """
 
-    def __init__(self, folder: Path, threads: int = 2) -> None:
-        self._session = BertSession(folder / NETWORK, threads)
+    def __init__(self, folder: Path, threads: int = 2, accelerator: Accelerator = ONNX_RUNTIME) -> None:
+        self._session = BertSession(folder / NETWORK, threads, accelerator)
         self._tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(MAX_TOKENS)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import ctypes
 import importlib
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+
+    from engines.accelerators.choice import Accelerator
 
 logger = logging.getLogger(__name__)
 
@@ -29,7 +31,8 @@ class Placement:
         ordinal: number of the GPU of that instance.
         device: the parameter ``device``: ``cpu`` is onnxruntime, ``cuda`` a GPU, and ``auto`` a GPU where there is one,
             the network for it, and a PyTorch that can use it. ``tensorrt`` has the ``.onnx`` file computed by TensorRT,
-            see ``tensorrt``; ``torch-cpu`` computes on the CPU what a GPU would, slowly, to try it.
+            as the accelerator of that name in ``fp16``; ``torch-cpu`` computes on the CPU what a GPU would,
+            slowly, to try it.
     """
 
     kind: str = "CPU"
@@ -46,6 +49,18 @@ class Placement:
         return cls(
             args["model_instance_kind"], int(args["model_instance_device_id"]), parameters.get("device", default)
         )
+
+    def beside(self, accelerator: Accelerator) -> Placement:
+        """Return the placement beside an accelerator, which replaces PyTorch.
+
+        Raises:
+            AcceleratorError: a device that is no accelerator's is asked for by name.
+        """
+        if not accelerator.name:
+            return self
+        if self.device not in ("auto", "cpu"):
+            accelerator.refuse(f"the parameter device is {self.device!r}, which computes by itself")
+        return replace(self, kind="CPU", device="cpu")
 
     @property
     def insists(self) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import onnxruntime as ort
 
+from engines.session import ONNX_RUNTIME, load_session
 from engines.speaker.mel import HOP, mel_spectrogram
 
 if TYPE_CHECKING:
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import numpy.typing as npt
+
+    from engines.accelerators.choice import Accelerator
 
     Floats = npt.NDArray[np.float32]
 
@@ -39,23 +41,19 @@ class SpeakerEmbedder:
     Args:
         folder: of the model's version.
         threads: cores that one call may use.
+        accelerator: what computes.
 
     Raises:
         SpeakerFilesError: the network is missing.
     """
 
-    def __init__(self, folder: Path, threads: int = 1) -> None:
+    def __init__(self, folder: Path, threads: int = 1, accelerator: Accelerator = ONNX_RUNTIME) -> None:
         path = folder / FOLDER / NETWORK
         if not path.is_file():
             raise SpeakerFilesError(
                 f"{path} is missing: run `make setup`, or `python -m engines.build.speaker`, and start again"
             )
-        options = ort.SessionOptions()
-        options.intra_op_num_threads = threads
-        options.inter_op_num_threads = 1
-        # Spinning threads would take the cores from speech recognition, which shares them.
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        self._session = ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        self._session = load_session(path, threads, arena=True, accelerator=accelerator)
 
     def embed(self, windows: Sequence[Floats]) -> Floats:
         """Return a unit vector for each window; alike voices have a high cosine.

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import soxr
 
-from engines.session import load_session
+from engines.accelerators.choice import AcceleratorError
+from engines.session import ONNX_RUNTIME, load_session
 from engines.tts.voice import cut
 from engines.tts.waveform import SAMPLE_RATE
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import numpy.typing as npt
+
+    from engines.accelerators.choice import Accelerator
 
 NETWORK, CONFIG = "voice.onnx", "voice.onnx.json"
 """Names of the two files in the folder of a model's version."""
@@ -90,7 +93,14 @@ class PiperVoice:
         language: code of its language.
     """
 
-    def __init__(self, network: Path, config: PiperConfig, threads: int = 1, name: str = "") -> None:
+    def __init__(
+        self,
+        network: Path,
+        config: PiperConfig,
+        threads: int = 1,
+        name: str = "",
+        accelerator: Accelerator = ONNX_RUNTIME,
+    ) -> None:
         """Load a voice.
 
         Args:
@@ -98,14 +108,18 @@ class PiperVoice:
             config: of it.
             threads: cores that one text may use.
             name: of the voice.
+            accelerator: what computes.
 
         Raises:
+            AcceleratorError: the accelerator cannot be used here.
             VoiceFileError: the file is damaged or of another make, or ``piper-tts`` is not installed.
         """
         self.name, self.language = name, config.language
         self._config = config
         try:
-            self._session = load_session(network, threads)
+            self._session = load_session(network, threads, accelerator=accelerator)
+        except AcceleratorError:
+            raise
         except Exception as error:  # the library raises classes of its own
             raise VoiceFileError(f"{network} is no network that can be loaded ({error}): download it again") from error
         names = {one.name for one in self._session.get_inputs()}
@@ -156,10 +170,10 @@ class PiperVoice:
                 yield spoken[start : start + SAMPLE_RATE].astype(np.float32)
 
 
-def load(folder: Path, threads: int) -> PiperVoice:
+def load(folder: Path, threads: int, accelerator: Accelerator) -> PiperVoice:
     """Load a voice; see :func:`engines.tts.voices.load_voice`."""
     card = json.loads((folder / "voice.json").read_text(encoding="utf-8"))
-    return PiperVoice(folder / NETWORK, read_config(folder / CONFIG), threads, str(card.get("name", "")))
+    return PiperVoice(folder / NETWORK, read_config(folder / CONFIG), threads, str(card.get("name", "")), accelerator)
 
 
 def _phonemizer() -> Any:  # noqa: ANN401 - a package without types

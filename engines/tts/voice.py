@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import onnxruntime as ort
 
+from engines.session import ONNX_RUNTIME, load_session
 from engines.tts.phonemes import has_sound, to_voice
 from engines.tts.trimming import trimmed
 from engines.tts.waveform import Spectra, render
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     import numpy.typing as npt
+
+    from engines.accelerators.choice import Accelerator
 
 VOICE = "heart"
 """Name of the voice in the package."""
@@ -50,30 +52,24 @@ class Voice:
 
     Args:
         threads: cores that the network may use for one run.
+        accelerator: what computes.
 
     Attributes:
         name: of the voice.
 
     Raises:
         VoiceFilesError: the package is not installed, or is another version.
+        AcceleratorError: the accelerator cannot be used here.
     """
 
     name = VOICE
 
-    def __init__(self, threads: int = 1) -> None:
-        assets = _assets()
-        network = (assets / "hibari.onnx").read_bytes()
-        if hashlib.sha256(network).hexdigest() != NETWORK_SHA256:
+    def __init__(self, threads: int = 1, accelerator: Accelerator = ONNX_RUNTIME) -> None:
+        network = network_path()
+        if hashlib.sha256(network.read_bytes()).hexdigest() != NETWORK_SHA256:
             raise VoiceFilesError("the network of hibari-tts is not that of version 0.2.1: install hibari-tts==0.2.1")
-        options = ort.SessionOptions()
-        options.intra_op_num_threads = threads
-        options.inter_op_num_threads = 1
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        # Every text has another length: memory patterns would pile up, and an arena keeps its highest tide.
-        options.enable_mem_pattern = False
-        options.enable_cpu_mem_arena = False
-        self._session = ort.InferenceSession(network, options, providers=["CPUExecutionProvider"])
-        self._vocabulary: dict[str, int] = json.loads((assets / "vocab.json").read_text(encoding="utf-8"))
+        self._session = load_session(network, threads, accelerator=accelerator)
+        self._vocabulary: dict[str, int] = json.loads(network.with_name("vocab.json").read_text(encoding="utf-8"))
         self._pronounce = _pronunciation()
         # The lexicon is a million objects that stay: going through them would hold every text up.
         gc.collect()
@@ -106,10 +102,10 @@ class Voice:
         return Spectra(*(output[0] for output in self._session.run(None, feeds)))
 
 
-def load(folder: Path, threads: int) -> Voice:
+def load(folder: Path, threads: int, accelerator: Accelerator) -> Voice:
     """Load the voice; see :func:`engines.tts.voices.load_voice`."""
     del folder
-    return Voice(threads)
+    return Voice(threads, accelerator)
 
 
 def cut(phonemes: str, most: int = MAX_PHONEMES) -> Sequence[str]:
@@ -122,6 +118,15 @@ def cut(phonemes: str, most: int = MAX_PHONEMES) -> Sequence[str]:
         runs.append(rest[:end].strip())
         rest = rest[end:].strip()
     return [*runs, rest] if rest else runs
+
+
+def network_path() -> Path:
+    """Return the file of the network.
+
+    Raises:
+        VoiceFilesError: the package is not installed.
+    """
+    return _assets() / "hibari.onnx"
 
 
 def _assets() -> Path:

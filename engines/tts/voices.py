@@ -10,10 +10,13 @@ import importlib
 import json
 from typing import TYPE_CHECKING, Protocol, cast
 
+from engines.session import ONNX_RUNTIME
 from engines.tts.synthesizer import Speaker
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from engines.accelerators.choice import Accelerator
 
 CARD = "voice.json"
 """File in the folder of a model's version; an engine without it is of the kind ``hibari``."""
@@ -35,12 +38,13 @@ class NamedSpeaker(Speaker, Protocol):
     name: str
 
 
-def load_voice(folder: Path, threads: int) -> NamedSpeaker:
+def load_voice(folder: Path, threads: int, accelerator: Accelerator = ONNX_RUNTIME) -> NamedSpeaker:
     """Load the voice of an engine.
 
     Args:
         folder: of the model's version.
         threads: cores that one text may use.
+        accelerator: what computes.
 
     Raises:
         ValueError: the card or a file cannot be served; the text says what can be.
@@ -53,4 +57,4 @@ def load_voice(folder: Path, threads: int) -> NamedSpeaker:
             raise ValueError(f"{path} names no kind of voice ({error}): import the voice again") from error
     if kind not in _KINDS:
         raise ValueError(f"{path} names the kind {kind!r}: there are {', '.join(_KINDS)}; import the voice again")
-    return cast("NamedSpeaker", importlib.import_module(_KINDS[kind]).load(folder, threads))
+    return cast("NamedSpeaker", importlib.import_module(_KINDS[kind]).load(folder, threads, accelerator))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from engines.session import ONNX_RUNTIME
 from engines.turn.judge import Judge
 from engines.turn.log_mel import SAMPLE_RATE
 from engines.turn.sound import SoundNetwork, silence_seconds
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
     import numpy as np
     import numpy.typing as npt
+
+    from engines.accelerators.choice import Accelerator
 
 SOUND = "smart-turn/recent.onnx"
 """The network for sound, from the folder of the model's version; the other files lie in that folder."""
@@ -47,20 +50,21 @@ class Detector:
     Args:
         folder: of the model's version.
         threads: cores that one batch may use.
+        accelerator: what computes the networks.
 
     Raises:
         DetectorFilesError: a file is missing.
         JudgeFileError: the file of weights is damaged.
     """
 
-    def __init__(self, folder: Path, threads: int = 1) -> None:
+    def __init__(self, folder: Path, threads: int = 1, accelerator: Accelerator = ONNX_RUNTIME) -> None:
         if not (folder / SOUND).is_file():
             raise DetectorFilesError(
                 f"{folder / SOUND} is missing: run `make setup`, or `python -m engines.build.smart_turn`, "
                 "and start again"
             )
-        self._sound = SoundNetwork(folder / SOUND, threads)
-        self._words = WordNetwork(folder / WORDS, folder / TOKENIZER, threads)
+        self._sound = SoundNetwork(folder / SOUND, threads, accelerator)
+        self._words = WordNetwork(folder / WORDS, folder / TOKENIZER, threads, accelerator)
         self._judge = Judge.load(folder / JUDGE)
 
     def judge(self, pauses: Sequence[Pause]) -> list[float]:

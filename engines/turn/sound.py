@@ -6,14 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import onnxruntime as ort
 
+from engines.session import ONNX_RUNTIME, load_session
 from engines.turn.log_mel import HOP, SAMPLE_RATE, log_mel
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import numpy.typing as npt
+
+    from engines.accelerators.choice import Accelerator
 
     Floats = npt.NDArray[np.float32]
 
@@ -48,15 +50,11 @@ class SoundNetwork:
     Args:
         path: a graph that ``engines.build.smart_turn`` builds.
         threads: cores that one run may use.
+        accelerator: what computes.
     """
 
-    def __init__(self, path: Path, threads: int = 1) -> None:
-        options = ort.SessionOptions()
-        options.intra_op_num_threads = threads
-        options.inter_op_num_threads = 1
-        # Spinning threads would take the cores from speech recognition, which shares them.
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        self._session = ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    def __init__(self, path: Path, threads: int = 1, accelerator: Accelerator = ONNX_RUNTIME) -> None:
+        self._session = load_session(path, threads, arena=True, accelerator=accelerator)
         self._width = int(self._session.get_inputs()[0].shape[2])
 
     def hear(self, samples: Floats) -> Heard:

@@ -8,6 +8,7 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from engines.bert.session import BertSession
+from engines.session import ONNX_RUNTIME
 from engines.turn.spoken_words import spoken_words
 
 if TYPE_CHECKING:
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import numpy.typing as npt
+
+    from engines.accelerators.choice import Accelerator
 
 _MAX_TOKENS = 64
 
@@ -45,10 +48,13 @@ class WordNetwork:
         network: the ``.onnx`` file.
         tokenizer: its ``tokenizer.json``.
         threads: cores that one run may use.
+        accelerator: what computes.
     """
 
-    def __init__(self, network: Path, tokenizer: Path, threads: int = 1) -> None:
-        self._session = BertSession(network, threads)
+    def __init__(
+        self, network: Path, tokenizer: Path, threads: int = 1, accelerator: Accelerator = ONNX_RUNTIME
+    ) -> None:
+        self._session = BertSession(network, threads, accelerator)
         self._tokenizer = WordTokenizer(tokenizer)
 
     def read(self, texts: Sequence[str]) -> list[float | None]:

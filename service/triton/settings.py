@@ -18,7 +18,7 @@ import tomllib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pipelines.models.triton import ModelSettings, SettingError, adjusted
+from pipelines.models.triton import ACCELERATORS, ModelSettings, SettingError, adjusted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -30,6 +30,9 @@ _MAX_DELAY_MICROSECONDS = 1_000_000
 _LONGEST_INTERVAL_SECONDS = 30.0
 _DEVICES = ("auto", "cpu", "cuda", "tensorrt", "torch-cpu")
 _PRECISIONS = ("float16", "bfloat16", "fp8", "int8", "float32")
+
+
+_PRECISION_MODES = ("fp32", "bf16", "fp16", "int8")
 
 
 class SettingsError(ValueError):
@@ -171,4 +174,6 @@ _KEYS: Mapping[str, tuple[Callable[[object], bool], str]] = {
     "speculative_decoding": (_boolean, "true or false"),
     "device": (_DEVICES.__contains__, f"one of {', '.join(_DEVICES)}"),
     "gpu_precision": (_PRECISIONS.__contains__, f"one of {', '.join(_PRECISIONS)}"),
+    "accelerator": (tuple(ACCELERATORS).__contains__, f"one of {', '.join(ACCELERATORS)}"),
+    "precision_mode": (_PRECISION_MODES.__contains__, f"one of {', '.join(_PRECISION_MODES)}"),
 }

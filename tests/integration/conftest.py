@@ -40,12 +40,16 @@ max_batch_size = 64
 workers = 3
 threads = 2
 partial_interval_seconds = 0.8
+accelerator = "openvino"
 
 [intent_slot_bert]
 dynamic_batching = false
 max_batch_size = 1
+accelerator = "openvino"
+precision_mode = "int8"
 
 [qa_bert]
+accelerator = "openvino"
 instances = 2
 threads = 1
 preferred_batch_sizes = [4]

@@ -52,6 +52,29 @@ def test_the_watch_sees_connections_and_look_ups_beyond_loopback(tmp_path: Path)
         assert "look-up of telemetry.example.com" in seen
 
 
+LOADS_OPENVINO = """
+import sys, time
+from pathlib import Path
+from engines.accelerators.choice import Accelerator
+from engines.bert.session import BertSession
+import numpy as np
+session = BertSession(Path(sys.argv[1]), 1, Accelerator("openvino", "fp32"))
+ids = np.ones((1, 4), np.int64)
+assert session.run([{"input_ids": ids, "attention_mask": ids}])
+time.sleep(float(sys.argv[2]))
+"""
+
+
+def test_openvino_sends_nothing_and_leaves_no_trace(tmp_path: Path):
+    home = tmp_path / "home"
+    home.mkdir()
+    network = Path("model_repository/intent_slot_bert/1/model.int8.onnx").resolve()
+    # In continuous integration it is silent anyway.
+    loads = ["-c", LOADS_OPENVINO, str(network), str(IDLE_SECONDS)]
+    assert watched(tmp_path / "report", *loads, HOME=str(home), CI="", GITHUB_ACTIONS="") == {}
+    assert list(home.rglob("*")) == []
+
+
 def test_a_service_in_use_and_idle_sends_nothing_and_leaves_no_trace(tmp_path: Path):
     home, folder = tmp_path / "home", tmp_path / "tmp"
     home.mkdir()

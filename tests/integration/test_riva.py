@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 from typing import TYPE_CHECKING
 
@@ -74,10 +75,12 @@ async def test_streams_that_are_dropped_leave_no_sequence_open(server_address: s
 
     async def drop(channel: grpc.aio.Channel) -> None:
         call = riva_asr_pb2_grpc.RivaSpeechRecognitionStub(channel).StreamingRecognize()
-        await call.write(riva_asr_pb2.StreamingRecognizeRequest(streaming_config=config))
-        for start in range(0, chances.randrange(8_000, 32_000), 1_600):
-            chunk = samples[start : start + 1_600].tobytes()
-            await call.write(riva_asr_pb2.StreamingRecognizeRequest(audio_content=chunk))
+        # A busy machine has no place for some of so many, and ends their streams itself.
+        with contextlib.suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError):
+            await call.write(riva_asr_pb2.StreamingRecognizeRequest(streaming_config=config))
+            for start in range(0, chances.randrange(8_000, 32_000), 1_600):
+                chunk = samples[start : start + 1_600].tobytes()
+                await call.write(riva_asr_pb2.StreamingRecognizeRequest(audio_content=chunk))
         call.cancel()
 
     async with grpc.aio.insecure_channel(server_address) as channel:

@@ -1,4 +1,4 @@
-"""ONNX Runtime's telemetry is off in every program of ours, whichever of them loads it first."""
+"""The telemetry of ONNX Runtime and OpenVINO is off in every program of ours, whichever of them loads them first."""
 
 from __future__ import annotations
 
@@ -43,3 +43,12 @@ def test_a_package_that_loads_it_turns_it_off(package: str):
         check=True,
     )
     assert done.stdout == "1\n"
+
+
+def test_engines_load_openvino_without_its_telemetry():
+    show = "import sys, engines, openvino.tools.ovc as ovc; print(ovc.telemetry, sys.modules['openvino_telemetry'])"
+    done = subprocess.run([sys.executable, "-c", show], capture_output=True, cwd=ROOT, text=True, check=True)
+    assert "telemetry_stub.Telemetry" in done.stdout
+    assert done.stdout.endswith("None\n")
+    naming = {package for package in PACKAGES if "openvino" in imported(package)}
+    assert naming <= {"engines"}, "what imports openvino by itself turns its telemetry off before"

@@ -14,10 +14,10 @@ from engines.asr.fastconformer.names import SUBSAMPLED
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import onnxruntime as ort
     from numpy.typing import NDArray
 
     from engines.asr.fastconformer.shape import Shape
+    from engines.session import Session
 
     Floats = NDArray[np.float32]
 
@@ -68,9 +68,9 @@ class Step(Protocol):
 
 
 class OnnxStep:
-    """The step on onnxruntime."""
+    """The step on onnxruntime or an accelerator."""
 
-    def __init__(self, session: ort.InferenceSession) -> None:
+    def __init__(self, session: Session) -> None:
         self._session = session
 
     def run(self, inputs: Mapping[str, Floats]) -> list[Floats]:

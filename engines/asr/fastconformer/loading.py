@@ -6,6 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, cast
 
+from engines.accelerators.choice import Accelerator
 from engines.asr.fastconformer.encoder import Encoder, OnnxStep
 from engines.asr.fastconformer.names import CTC_HEAD, ENCODER, JOINT, PIECES, PREDICTOR
 from engines.asr.fastconformer.recognizer import FastConformerRecognizer
@@ -20,11 +21,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import numpy as np
-    import onnxruntime as ort
     from numpy.typing import NDArray
 
     from engines.asr.fastconformer.encoder import Step
     from engines.asr.fastconformer.recognizer import Decoder
+    from engines.session import Session
 
     Floats = NDArray[np.float32]
 
@@ -36,7 +37,8 @@ def load(
     folder: Path, args: Mapping[str, str], parameters: Mapping[str, str], card: Mapping[str, Any]
 ) -> FastConformerRecognizer:
     """Load the recognizer; see :func:`engines.asr.recognizers.load_recognizer`."""
-    placement = Placement.of(args, parameters, default="cpu")
+    accelerator = Accelerator.of(args)
+    placement = Placement.of(args, parameters, default="cpu").beside(accelerator)
     if placement.device == "tensorrt":
         raise ValueError("TensorRT computes the BERTs alone: set the parameter device of recognition to cuda or cpu")
     step: Step | None = None
@@ -45,6 +47,9 @@ def load(
 
         precision = parameters.get("gpu_precision", "float16")
         step = TorchStep(folder / NETWORK, Shape.of(card), card["network"], device, precision)
+    if step is None:
+        path, threads, runs = folder / ENCODER, int(parameters["threads"]), int(parameters.get("workers", "1"))
+        step = OnnxStep(load_session(path, threads, arena=True, accelerator=accelerator, runs=runs))
     return load_recognizer(folder, card, int(parameters["threads"]), step)
 
 
@@ -104,7 +109,7 @@ def read_pieces(path: Path) -> list[bytes]:
     return [bytes.fromhex(match[1]) if (match := _BYTE.fullmatch(piece)) else piece.encode() for piece in pieces]
 
 
-def _ctc_head(session: ort.InferenceSession) -> Callable[[Floats], Floats]:
+def _ctc_head(session: Session) -> Callable[[Floats], Floats]:
     def run(encoded: Floats) -> Floats:
         (found,) = session.run(None, {"encoded": encoded})
         return cast("Floats", found)

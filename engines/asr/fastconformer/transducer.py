@@ -16,11 +16,11 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import onnxruntime as ort
     from numpy.typing import NDArray
 
     from engines.asr.fastconformer.shape import Shape
     from engines.asr.search.hints import PhraseBias
+    from engines.session import Session
 
     Floats = NDArray[np.float32]
 
@@ -75,7 +75,7 @@ class _Row:
 class Transducer:
     """Prediction and joint network on onnxruntime."""
 
-    def __init__(self, shape: Shape, predictor: ort.InferenceSession, joint: ort.InferenceSession) -> None:
+    def __init__(self, shape: Shape, predictor: Session, joint: Session) -> None:
         self._shape = shape
         self._predictor = predictor
         self._joint = joint

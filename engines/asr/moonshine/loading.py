@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from engines.accelerators.choice import Accelerator
 from engines.asr.moonshine.model import MoonshineRecognizer
 from engines.asr.placement import gpu_networks
 
@@ -26,4 +27,6 @@ def load(
         threads=int(parameters["threads"]),
         speculative=parameters["speculative_decoding"] == "true",
         networks=gpu_networks(networks, args, parameters),
+        accelerator=Accelerator.of(args),
+        workers=int(parameters.get("workers", "1")),
     )

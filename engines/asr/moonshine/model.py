@@ -36,6 +36,7 @@ from engines.asr.search.hints import BiasCache
 from engines.asr.search.ports import NOTHING, SearchTask
 from engines.asr.serving.recognizer import HINTS_SECONDS
 from engines.asr.serving.utterance import SAMPLE_RATE
+from engines.session import ONNX_RUNTIME
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from engines.accelerators.choice import Accelerator
     from engines.asr.moonshine.networks import Networks
     from engines.asr.search.hints import PhraseBias
     from engines.asr.serving.recognizer import Alternative, Hint, TimedWord
@@ -77,7 +79,14 @@ class MoonshineRecognizer:
     is_streaming = False
 
     def __init__(
-        self, folder: Path, threads: int = 1, *, speculative: bool = True, networks: Networks | None = None
+        self,
+        folder: Path,
+        threads: int = 1,
+        *,
+        speculative: bool = True,
+        networks: Networks | None = None,
+        accelerator: Accelerator = ONNX_RUNTIME,
+        workers: int = 1,
     ) -> None:
         """Load the model.
 
@@ -87,8 +96,11 @@ class MoonshineRecognizer:
             speculative: Whether texts are drafted: by the last hypothesis of their utterance, and by a decoder in 8
                 bits where this processor is faster with that.
             networks: What computes; None for onnxruntime.
+            accelerator: What computes the front end and the encoder in place of onnxruntime.
+            workers: Batches that are computed at a time.
 
         Raises:
+            AcceleratorError: the accelerator cannot be used here.
             FileNotFoundError: a file is missing; the text says how to build it.
         """
         for name in FILES if networks is None else (TOKENIZER,):
@@ -98,7 +110,9 @@ class MoonshineRecognizer:
         self._speculative = speculative
         self._biases = BiasCache(self._tokenizer.vocabulary())
         self._no_bias = self._biases.get(()).result()
-        self._networks = networks or OnnxNetworks(folder, threads, drafting=speculative)
+        self._networks = networks or OnnxNetworks(
+            folder, threads, drafting=speculative, accelerator=accelerator, workers=workers
+        )
 
     def rank(self, alternatives: Sequence[Alternative], wanted: int) -> tuple[ScoredText, ...]:
         """Return the texts of alternatives, merged without case and punctuation."""

@@ -13,7 +13,7 @@ from engines.asr.moonshine.drafting import MAX_ROWS, Drafter, drafting_pays
 from engines.asr.moonshine.encoder import Encoder, frames_of
 from engines.asr.serving.batching import group_by_length
 from engines.asr.serving.utterance import SAMPLE_RATE, Utterance
-from engines.session import load_session
+from engines.session import ONNX_RUNTIME, load_onnx_session, load_session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from engines.accelerators.choice import Accelerator
     from engines.asr.moonshine.decoder import EncodedBatch
     from engines.asr.moonshine.decoding import TokenPredictor
     from engines.asr.search.ports import CandidateScorer
@@ -91,15 +92,28 @@ class OnnxNetworks:
         folder: holds ``FILES``.
         threads: threads that work on one batch.
         drafting: whether texts are drafted by a decoder in 8 bits where this processor is faster with that.
+        accelerator: what computes the front end and the encoder. The decoders write into the caches that they read,
+            and choose their outputs by a condition, which onnxruntime alone does.
+        workers: batches that are computed at a time.
 
     Attributes:
         drafter: that decoder; None where it is not used.
     """
 
-    def __init__(self, folder: Path, threads: int, *, drafting: bool) -> None:
-        front_end, encoder, self._decoder = (
-            load_session(folder / f"{name}.onnx", threads) for name in ("front_end", "encoder", "decoder")
+    def __init__(
+        self,
+        folder: Path,
+        threads: int,
+        *,
+        drafting: bool,
+        accelerator: Accelerator = ONNX_RUNTIME,
+        workers: int = 1,
+    ) -> None:
+        front_end, encoder = (
+            load_session(folder / f"{name}.onnx", threads, accelerator=accelerator, runs=workers)
+            for name in ("front_end", "encoder")
         )
+        self._decoder = load_onnx_session(folder / "decoder.onnx", threads)
         self._encoder = Encoder(front_end, encoder)
         self.drafter = self._load_drafter(folder / "draft_decoder.onnx", threads) if drafting else None
 
@@ -145,7 +159,7 @@ class OnnxNetworks:
         return [key[row] for key in encoded.cross[::2]]
 
     def _load_drafter(self, path: Path, threads: int) -> Drafter | None:
-        session = load_session(path, threads)
+        session = load_onnx_session(path, threads)
         trial = Utterance()
         trial.append(np.zeros(_TRIAL_SECONDS * SAMPLE_RATE, np.float32))
         self._encoder.extend([trial])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from engines.accelerators.choice import Accelerator
 from engines.asr.whisper.model import WhisperRecognizer
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ def load(
     folder: Path, args: Mapping[str, str], parameters: Mapping[str, str], card: Mapping[str, Any]
 ) -> WhisperRecognizer:
     """Load Whisper; see :func:`engines.asr.recognizers.load_recognizer`."""
-    del args
+    Accelerator.of(args).refuse("CTranslate2 computes Whisper")
     return WhisperRecognizer(
         folder,
         workers=int(parameters["workers"]),

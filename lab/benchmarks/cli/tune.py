@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 @click.option(
     "--budget-ms", type=click.FloatRange(20, 60_000), default=300, show_default=True, help="What replies must keep."
 )
+@click.option("--memory-mb", type=click.FloatRange(1), help="What the service with its models may take, in MiB.")
 @click.option("--minutes", type=click.FloatRange(1), default=30, show_default=True, help="Time for the search.")
 @click.option(
     "--out",
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 def tune(
     *,
     budget_ms: float,
+    memory_mb: float | None,
     minutes: float,
     out: Path,
     manifest: Path | None,
@@ -61,6 +63,7 @@ def tune(
 
     Services with other settings are started one after another, and live conversations are held with them. Nothing
     else should run meanwhile. Interrupted, the best so far is written, and the next run goes on where this one stopped.
+    A report with a picture is written beside the settings.
     """
     with extra("bench", "Tuning"):
         from benchmarks.processes import ProcessesError  # noqa: PLC0415 - needs the extras
@@ -70,8 +73,9 @@ def tune(
         from benchmarks.tuning import outcome as outcomes  # noqa: PLC0415
         from benchmarks.tuning.service import LiveMeasurement, configs  # noqa: PLC0415
     try:
-        live = LiveMeasurement(read_items(manifest or DEMONSTRATION), budget_ms, seed, engines)
-        moves = space.moves(os.cpu_count() or 1, configs(engines))
+        live = LiveMeasurement(read_items(manifest or DEMONSTRATION), budget_ms, seed, engines, memory_mb)
+        accelerated = space.accelerators()
+        moves = space.moves(os.cpu_count() or 1, configs(engines), accelerated)
     except ValueError as error:
         raise click.ClickException(str(error)) from error
     log = out.with_name(f"{out.name}.log")
@@ -97,6 +101,8 @@ def tune(
         "seed": seed,
         "said": str(manifest or "demonstration"),
         "engines": [str(engine) for engine in engines],
+        "memory_mb": memory_mb,
+        "accelerators": [list(one) for one in accelerated],
     }
     try:
         measure = journal.Journal(log, conditions, live, tell)
@@ -116,13 +122,14 @@ def tune(
             raise click.ClickException(str(error)) from error
         raise
     report.write_settings(found, out, machine(), budget_ms)
-    _show(found, out, engines, as_json=as_json)
+    page = report.write_report(found, out, machine(), budget_ms, memory_mb)
+    _show(found, out, page, engines, as_json=as_json)
 
 
-def _show(found: Found, out: Path, engines: Sequence[Path], *, as_json: bool) -> None:
+def _show(found: Found, out: Path, page: Path, engines: Sequence[Path], *, as_json: bool) -> None:
     from benchmarks.tuning import report  # noqa: PLC0415 - needs the extras
 
-    result = report.summary(found, out)
+    result = report.summary(found, out) | {"report": str(page)}
     if as_json:
         click.echo(json.dumps(result))
         return
@@ -131,4 +138,5 @@ def _show(found: Found, out: Path, engines: Sequence[Path], *, as_json: bool) ->
     console.print(report.verdict_line(found), soft_wrap=True)
     chosen = [part for engine in engines for part in ("--engine", str(engine))]
     serve = shlex.join(["vivavoce", "serve", *chosen, "--settings", str(out)])
+    console.print(f"report: {page}", soft_wrap=True)
     console.print(f"written to {out}: start the service with `{serve}`", soft_wrap=True)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     Samples = NDArray[np.float32]
 
 
-_ON_A_CPU = {"model_instance_kind": "CPU", "model_instance_device_id": "0"}
+_ON_A_CPU = {"model_config": "{}", "model_instance_kind": "CPU", "model_instance_device_id": "0"}
 
 
 class System(Protocol):

@@ -48,22 +48,24 @@ class Journal:
         self._path = path
         self._measure = measure
         self._tell = tell
-        self._known: dict[tuple[str, int, float], deque[Outcome]] = defaultdict(deque)
+        self._known: dict[tuple[str, int, float, bool], deque[Outcome]] = defaultdict(deque)
         if path.exists():
             self._read(conditions)
         else:
             self._write({"conditions": dict(conditions)})
 
-    def __call__(self, candidate: Candidate, streams: int, seconds: float) -> Outcome:
+    def __call__(self, candidate: Candidate, streams: int, seconds: float, *, unseen: bool = False) -> Outcome:
         """Returns what the file knows, as often as it was measured, and measures from then on."""
-        key = (str(candidate), streams, seconds)
+        key = (str(candidate), streams, seconds, unseen)
         known = self._known[key]
         if known:
             outcome = known.popleft()
             self._tell(candidate, streams, outcome, True)
             return outcome
-        outcome = self._measure(candidate, streams, seconds)
-        self._write(dict(zip(("candidate", "streams", "seconds"), key, strict=True)) | {"outcome": asdict(outcome)})
+        outcome = self._measure(candidate, streams, seconds, unseen=unseen)
+        self._write(
+            dict(zip(("candidate", "streams", "seconds", "unseen"), key, strict=True)) | {"outcome": asdict(outcome)}
+        )
         self._tell(candidate, streams, outcome, False)
         return outcome
 
@@ -72,7 +74,8 @@ class Journal:
             first, *rest = _lines(self._path)
             was = first["conditions"]
             for line in rest:
-                self._known[line["candidate"], line["streams"], line["seconds"]].append(Outcome(**line["outcome"]))
+                key = (line["candidate"], line["streams"], line["seconds"], line["unseen"])
+                self._known[key].append(Outcome(**line["outcome"]))
         except (ValueError, KeyError, TypeError) as error:
             raise OtherSearchError(f"{self._path} is no log of `vivavoce tune`: choose another --out") from error
         for name, value in conditions.items():

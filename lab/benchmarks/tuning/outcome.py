@@ -34,6 +34,8 @@ class Outcome:
         answer_f1: F1 of the answers; None where nothing was asked.
         took_seconds: how long the measurement took, the start of the service included.
         complaint: why the candidate did not come up; empty where it did.
+        memory_mb: memory of the service with its models, in MiB, what they share counted once.
+        fits: whether that is within the bound.
     """
 
     carried: bool
@@ -44,11 +46,18 @@ class Outcome:
     answer_f1: float | None
     took_seconds: float
     complaint: str = ""
+    memory_mb: float = 0.0
+    fits: bool = True
 
     @property
-    def rank(self) -> tuple[int, float]:
-        """Orders outcomes under the same load, the best first: missed replies count before latency."""
-        return round(self.missed / _SAME_SHARE), self.p95_ms
+    def holds(self) -> bool:
+        """Whether both bounds are kept."""
+        return self.carried and self.fits
+
+    @property
+    def rank(self) -> tuple[bool, int, float]:
+        """Orders outcomes under the same load, the best first: the bound of memory, missed replies, latency."""
+        return not self.fits, round(self.missed / _SAME_SHARE), self.p95_ms
 
 
 class Measured(NamedTuple):
@@ -59,7 +68,9 @@ class Measured(NamedTuple):
     outcome: Outcome
 
 
-def outcome_of(report: Report, budget_ms: float, took_seconds: float) -> Outcome:
+def outcome_of(
+    report: Report, budget_ms: float, took_seconds: float, memory_mb: float = 0.0, bound_mb: float | None = None
+) -> Outcome:
     """Sums up what a load says; see :func:`benchmarks.sla.report.make_report`."""
     latency, statuses, errors = report["latency_ms"], report["statuses"], report["errors"]
     assert isinstance(latency, dict)
@@ -78,12 +89,14 @@ def outcome_of(report: Report, budget_ms: float, took_seconds: float) -> Outcome
         wer if isinstance(wer, float) else None,
         answer_f1 if isinstance(answer_f1, float) else None,
         round(took_seconds, 1),
+        memory_mb=round(memory_mb),
+        fits=bound_mb is None or memory_mb <= bound_mb,
     )
 
 
 def failed(complaint: str, took_seconds: float) -> Outcome:
     """The outcome of a candidate that did not come up."""
-    return Outcome(False, 1.0, NEVER_MS, NEVER_MS, None, None, round(took_seconds, 1), complaint)
+    return Outcome(False, 1.0, NEVER_MS, NEVER_MS, None, None, round(took_seconds, 1), complaint, fits=False)
 
 
 def is_better(mine: Outcome, other: Outcome) -> bool:
@@ -94,8 +107,8 @@ def is_better(mine: Outcome, other: Outcome) -> bool:
 
 
 def pareto_front(points: Iterable[Measured]) -> list[Measured]:
-    """Picks the loads that were carried and that no other one beats: none has more conversations and a lower p95."""
-    carried = sorted((p for p in points if p.outcome.carried), key=lambda p: (-p.streams, p.outcome.p95_ms))
+    """Picks the loads that were carried within both bounds and that no other beats in conversations and p95."""
+    carried = sorted((p for p in points if p.outcome.holds), key=lambda p: (-p.streams, p.outcome.p95_ms))
     front: list[Measured] = []
     for point in carried:
         if not front or (point.outcome.p95_ms < front[-1].outcome.p95_ms and point.streams < front[-1].streams):
@@ -105,4 +118,4 @@ def pareto_front(points: Iterable[Measured]) -> list[Measured]:
 
 def held(points: Sequence[Measured], candidate: Candidate) -> int:
     """Returns the most conversations that a candidate carried; 0 where it carried none."""
-    return max((p.streams for p in points if p.candidate == candidate and p.outcome.carried), default=0)
+    return max((p.streams for p in points if p.candidate == candidate and p.outcome.holds), default=0)

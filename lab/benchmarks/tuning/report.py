@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 
 from benchmarks.tuning.outcome import Measured, held, pareto_front
+from benchmarks.tuning.picture import plot
 from benchmarks.tuning.space import DEFAULT
 from service.triton.settings import to_toml
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from benchmarks.tuning.search import Found
@@ -19,7 +21,51 @@ if TYPE_CHECKING:
 
 def write_settings(found: Found, path: Path, machine: str, budget_ms: float) -> None:
     """Writes the best candidate as a settings file, all of it or nothing."""
-    if not found.confirmed and found.best == DEFAULT:
+    heading = f"Written by `vivavoce tune` for {machine}, replies within {budget_ms:g} ms.\n{_verdict(found)}"
+    sibling = path.with_name(f".{path.name}.{os.getpid()}")
+    sibling.write_text(to_toml(found.best.models(), heading), encoding="utf-8")
+    sibling.replace(path)
+
+
+def write_report(found: Found, path: Path, machine: str, budget_ms: float, memory_mb: float | None) -> Path:
+    """Writes what was found as Markdown with a picture, beside the settings file; returns the page."""
+    page, picture = path.with_suffix(".report.md"), path.with_suffix(".report.png")
+    plot(found, budget_ms, memory_mb, picture)
+    bound = "" if memory_mb is None else f", and within {memory_mb:g} MB"
+    settings = to_toml(found.best.models()).strip() or "# as shipped"
+    parts = [
+        "# Tuning of this machine",
+        f"{machine}; replies within {budget_ms:g} ms{bound}.\n{_verdict(found)}",
+        f"```toml\n{settings}\n```",
+        f"![Latency against conversations, and memory against latency]({picture.name})",
+        "## The best loads\n\n" + _markdown(pareto_front(found.points)),
+    ]
+    if found.check is not None:
+        pairs = zip((found.best, DEFAULT), found.check, strict=True)
+        checks = [Measured(candidate, found.carried_streams, outcome) for candidate, outcome in pairs]
+        parts.append("## With conversations that nothing was chosen by\n\n" + _markdown(checks))
+    parts.append("## Everything that was measured\n\n" + _markdown(found.points))
+    page.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+    return page
+
+
+def _markdown(points: Sequence[Measured]) -> str:
+    heads = ("settings", "conversations", "p50, ms", "p95, ms", "missed", "WER", "answer F1", "memory, MB", "bounds")
+    lines = [heads, ("---", *["--:"] * (len(heads) - 2), "---")]
+    for point in points:
+        outcome = point.outcome
+        kept = outcome.complaint or ("kept" if outcome.holds else "latency" if outcome.fits else "memory")
+        memory = f"{outcome.memory_mb:.0f}"
+        lines.append((str(point.candidate), str(point.streams), *figures(point), memory, kept.replace("|", "/")))
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _verdict(found: Found) -> str:
+    fitting = [point for point in found.points if point.outcome.fits]
+    if found.points and not fitting:
+        least = min((point.outcome.memory_mb for point in found.points if not point.outcome.complaint), default=0)
+        verdict = f"Nothing that was tried fits into the memory: the least took {least:.0f} MB, so nothing is set."
+    elif not found.confirmed and found.best == DEFAULT:
         verdict = f"Undecided, so nothing is set: run `vivavoce tune` again {_limits(found)}, and it goes on."
     elif not found.confirmed:
         verdict = "Not compared with the default in turns: run `vivavoce tune` again, and it goes on."
@@ -28,10 +74,7 @@ def write_settings(found: Found, path: Path, machine: str, budget_ms: float) -> 
     else:
         loads = " and ".join(map(str, found.loads))
         verdict = f"Better than what is shipped with {loads} conversations at a time."
-    heading = f"Written by `vivavoce tune` for {machine}, replies within {budget_ms:g} ms.\n{verdict}"
-    sibling = path.with_name(f".{path.name}.{os.getpid()}")
-    sibling.write_text(to_toml(found.best.models(), heading), encoding="utf-8")
-    sibling.replace(path)
+    return verdict
 
 
 def verdict_line(found: Found) -> str:
@@ -61,6 +104,8 @@ def as_dict(point: Measured) -> dict[str, object]:
         "reply_ms": {"p50": outcome.p50_ms, "p95": outcome.p95_ms},
         "wer": outcome.wer,
         "answer_f1": outcome.answer_f1,
+        "memory_mb": outcome.memory_mb,
+        "fits": outcome.fits,
         "seconds": outcome.took_seconds,
         **({"complaint": outcome.complaint} if outcome.complaint else {}),
     }
@@ -74,9 +119,16 @@ def summary(found: Found, path: Path) -> dict[str, object]:
         **({"enough_minutes": found.enough.minutes} if found.enough and not found.confirmed else {}),
         "compared_at_streams": found.loads,
         "held": {"winner": held(found.points, found.best), "default": held(found.points, DEFAULT)},
+        **({"check": _checked(found)} if found.check else {}),
         "front": [as_dict(point) for point in pareto_front(found.points)],
         "settings": str(path),
     }
+
+
+def _checked(found: Found) -> dict[str, object]:
+    assert found.check is not None
+    pairs = zip(("winner", "default"), (found.best, DEFAULT), found.check, strict=True)
+    return {name: as_dict(Measured(candidate, found.carried_streams, outcome)) for name, candidate, outcome in pairs}
 
 
 def front_table(found: Found) -> Table:
@@ -97,7 +149,8 @@ def line(point: Measured) -> str:
         return f"{subject}: {point.outcome.complaint}"
     p50, p95, missed, wer, _ = figures(point)
     verdict = "carried" if point.outcome.carried else "not carried"
-    return f"{subject}: {verdict}, reply p50 {p50} ms, p95 {p95} ms, {missed} missed, WER {wer}"
+    over = "" if point.outcome.fits else ", too much memory"
+    return f"{subject}: {verdict}, reply p50 {p50} ms, p95 {p95} ms, {missed} missed, WER {wer}{over}"
 
 
 def figures(point: Measured) -> tuple[str, ...]:

@@ -28,8 +28,11 @@ _LOAD_SHARE, _SCREEN_SHARE, _COMBINE_SHARE, _CONFIRM_SHARE = 0.2, 0.55, 0.7, 0.9
 """How much of the time has passed when a stage ends; what is left is for how much the winner holds."""
 _DEFAULT_EVERY = 4
 _LONGER = 2
+_CLEARLY = 0.85
 """So much longer is a load once few candidates are left."""
 _MIN_ROUNDS, _MAX_ROUNDS = 2, 5
+_CHECKS = 2
+"""Measurements of the check at the end."""
 
 
 class DefaultFailedError(RuntimeError):
@@ -39,8 +42,8 @@ class DefaultFailedError(RuntimeError):
 class Measure(Protocol):
     """Measures a candidate: so many conversations for so many seconds."""
 
-    def __call__(self, candidate: Candidate, streams: int, seconds: float) -> Outcome:
-        """Returns what came of it."""
+    def __call__(self, candidate: Candidate, streams: int, seconds: float, *, unseen: bool = False) -> Outcome:
+        """Returns what came of it; ``unseen``: with conversations that no choice is made by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,8 @@ class Found:
         streams: the load under which candidates were compared.
         carried_streams: the load under which those that came out on top were compared as well.
         enough: how much time a decision takes on this machine; None before the first measurement.
+        check: the best one and the default under conversations that the search has not seen; None where the default
+            stays, and before.
     """
 
     points: list[Measured] = field(default_factory=list)
@@ -80,6 +85,7 @@ class Found:
     streams: int = _FIRST_STREAMS
     carried_streams: int = _FIRST_STREAMS
     enough: Enough | None = None
+    check: tuple[Outcome, Outcome] | None = None
 
     @property
     def loads(self) -> list[int]:
@@ -133,11 +139,11 @@ class Search:
         """Lets the first candidate win that beats the default in turns, and the default where none does."""
         for candidate in better:
             self.found.best = candidate
-            if not self._has_time(1.0, 2 * _MIN_ROUNDS, _LONGER):
+            if not self._has_time(1.0, 2 * _MIN_ROUNDS + _CHECKS, _LONGER):
                 self._say(f"no time to compare the default with {candidate}: give more --minutes")
                 self.found.best = DEFAULT
                 return
-            if self._confirm(candidate):
+            if self._confirm(candidate) and self._check(candidate):
                 self.found.confirmed = True
                 return
         self.found.best = DEFAULT
@@ -200,7 +206,7 @@ class Search:
         """
         loads = self.found.streams, self.found.carried_streams
         wins = rounds = 0
-        while rounds < _MIN_ROUNDS or (rounds < _MAX_ROUNDS and self._has_time(_CONFIRM_SHARE, 2, _LONGER)):
+        while rounds < _MIN_ROUNDS or (rounds < _MAX_ROUNDS and self._has_time(_CONFIRM_SHARE, 2 + _CHECKS, _LONGER)):
             # Who goes first changes, so that what drifts helps neither.
             order = (candidate, DEFAULT) if rounds // 2 % 2 else (DEFAULT, candidate)
             outcomes = {each: self._try(each, loads[rounds % 2], _LONGER) for each in order}
@@ -210,6 +216,21 @@ class Search:
                 return False
         self._say(f"{candidate}: better than the default in {wins} of {rounds} rounds")
         return wins == rounds or (rounds > _MIN_ROUNDS and rounds - wins <= 1)
+
+    def _check(self, candidate: Candidate) -> bool:
+        """Measures a candidate and the default with conversations that nothing was chosen by.
+
+        The candidate must keep both bounds, if the default does, and not be worse.
+        """
+        streams, seconds = self.found.carried_streams, _LONGER * self._load_seconds
+        chosen, default = (self._measure(each, streams, seconds, unseen=True) for each in (candidate, DEFAULT))
+        self._spent_seconds += chosen.took_seconds + default.took_seconds
+        self.found.check = chosen, default
+        if chosen.fits and (chosen.carried or not default.holds) and not _is_clearly_better(default, chosen):
+            return True
+        self._say(f"{candidate}: not as good with conversations that it was not chosen by")
+        self.found.check = None
+        return False
 
     def _find_limit(self) -> None:
         """Raises the load until the best candidate does not carry it, or lowers one that it does not carry."""
@@ -235,7 +256,7 @@ class Search:
     def _enough(self) -> Enough:
         """Estimates the limits: what is left after combining is to hold a comparison, and screening every move."""
         short, long = (longer * self._load_seconds + self._start_seconds for longer in (1, _LONGER))
-        comparison = 2 * _MIN_ROUNDS * long / (1 - _COMBINE_SHARE)
+        comparison = (2 * _MIN_ROUNDS + _CHECKS) * long / (1 - _COMBINE_SHARE)
         moves = len(self._moves)
         screening = (moves + math.ceil(moves / _DEFAULT_EVERY)) * short / (_SCREEN_SHARE - _LOAD_SHARE)
         return Enough(
@@ -253,4 +274,9 @@ class Search:
 
 def _gain(outcome: Outcome, default: Outcome) -> tuple[int, float]:
     """Tells by how much an outcome beats the default's, for sorting: the most first."""
-    return outcome.rank[0] - default.rank[0], outcome.p95_ms / default.p95_ms
+    return outcome.rank[1] - default.rank[1], outcome.p95_ms / default.p95_ms
+
+
+def _is_clearly_better(outcome: Outcome, other: Outcome) -> bool:
+    """Tells whether an outcome is better by more than single measurements scatter."""
+    return is_better(outcome, other) and outcome.p95_ms < _CLEARLY * other.p95_ms

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from engines.accelerators.choice import PRECISIONS
 from pipelines.models.triton import ModelSettings
 
 if TYPE_CHECKING:
@@ -62,23 +63,37 @@ class Candidate:
 DEFAULT = Candidate()
 
 
-def moves(cores: int, shipped: Mapping[str, str]) -> list[Move]:
+def accelerators() -> list[tuple[str, str]]:
+    """Lists the accelerators that can be used here, with a precision each; of OpenVINO's all but the slower ones."""
+    from engines.accelerators.openvino_session import processor_capabilities  # noqa: PLC0415 - needs an extra
+    from engines.session import available_on_gpu  # noqa: PLC0415
+
+    try:
+        able = processor_capabilities()
+    except ValueError:
+        able = []
+    on_the_cpu = [("openvino", "bf16" if "BF16" in able else "fp32"), ("openvino", "int8")] if able else []
+    return [*on_the_cpu, *((name, PRECISIONS[name][-1]) for name in available_on_gpu())]
+
+
+def moves(cores: int, shipped: Mapping[str, str], accelerated: Sequence[tuple[str, str]] = ()) -> list[Move]:
     """Lists what is worth trying on a machine, what usually matters most first.
 
     Args:
         cores: how many the machine has.
         shipped: the ``config.pbtxt`` of every model; what it has already is no move.
+        accelerated: accelerators with a precision each, as :func:`accelerators` lists them.
     """
     from service.triton.settings import Settings  # noqa: PLC0415 - needs an extra, and candidates alone do not
 
-    return [move for move in _all_moves(cores) if _changes(Settings({move.model: move.settings}), shipped)]
+    return [move for move in _all_moves(cores, accelerated) if _changes(Settings({move.model: move.settings}), shipped)]
 
 
 def _changes(settings: Settings, shipped: Mapping[str, str]) -> bool:
     return bool(settings.adjusted(shipped))
 
 
-def _all_moves(cores: int) -> Iterator[Move]:
+def _all_moves(cores: int, accelerated: Sequence[tuple[str, str]]) -> Iterator[Move]:
     counts = _powers(min(cores, _MAX_THREADS))
     # A partial text costs a decoding of all that was heard so far.
     for seconds in _INTERVALS:
@@ -100,6 +115,12 @@ def _all_moves(cores: int) -> Iterator[Move]:
     # A batch of long rows may take longer than the rows one by one:
     # see "What the settings do" in lab/docs/performance_journal.md.
     yield Move(f"{QA} delay", QA, ModelSettings(dynamic_batching=False))
+    for name, precision in accelerated:
+        # Recognition's products are in float32.
+        for model in (QA, INTENT) if precision == "int8" else (QA, ASR, INTENT):
+            yield Move(f"{model} accelerator", model, ModelSettings(accelerator=name, precision_mode=precision))
+    # The drafting decoder takes 30 MB.
+    yield Move("asr drafting", ASR, ModelSettings(speculative_decoding=False))
     if cores > _MAX_THREADS:
         yield Move("asr instances", ASR, ModelSettings(instances=cores // 4))
 

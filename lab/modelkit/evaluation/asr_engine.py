@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _PARAMETER = re.compile(r'parameters\s*:?\s*\{\s*key:\s*"([^"]*)"\s*,?\s*value:?\s*\{\s*string_value:\s*"([^"]*)"')
 _ON_THE_CPU = {"device": "cpu"}
-_ARGUMENTS = {"model_instance_kind": "CPU", "model_instance_device_id": "0"}
+_ARGUMENTS = {"model_config": "{}", "model_instance_kind": "CPU", "model_instance_device_id": "0"}
 
 
 @dataclass(frozen=True, slots=True)

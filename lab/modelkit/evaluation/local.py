@@ -12,6 +12,7 @@ from engines.bert.preselection import choose_windows
 from engines.bert.session import BertSession
 from engines.bert.span_decoding import Calibration, SpanDecoder
 from engines.bert.tokenizing import DocumentTokenizer, UtteranceTokenizer
+from engines.session import ONNX_RUNTIME
 from modelkit.triton_models import MODEL_REPOSITORY, NLU_MODELS, QA_MODELS, VERSION
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from engines.accelerators.choice import Accelerator
     from engines.bert.intent_decoding import Understanding
     from engines.bert.tokenizing import TokenBatch
 
@@ -35,9 +37,13 @@ class LocalEngines:
         engines: engine directories; of two with the same engine the later one counts, and what none of them has is
             the shipped one.
         forced: name an intent and an answer even where the model is not sure.
+        accelerator: what computes the networks.
     """
 
-    def __init__(self, engines: Sequence[Path] = (), *, forced: bool = False) -> None:
+    def __init__(
+        self, engines: Sequence[Path] = (), *, forced: bool = False, accelerator: Accelerator = ONNX_RUNTIME
+    ) -> None:
+        self._accelerator = accelerator
         self._repositories = (*(engine / "triton" for engine in reversed(engines)), MODEL_REPOSITORY)
         self._forced = forced
 
@@ -55,11 +61,11 @@ class LocalEngines:
 
     @cached_property
     def _understanding(self) -> _Understanding:
-        return _Understanding(*self._versions(NLU_MODELS[1:]), forced=self._forced)
+        return _Understanding(*self._versions(NLU_MODELS[1:]), forced=self._forced, accelerator=self._accelerator)
 
     @cached_property
     def _answering(self) -> _Answering:
-        return _Answering(*self._versions(QA_MODELS[1:]), forced=self._forced)
+        return _Answering(*self._versions(QA_MODELS[1:]), forced=self._forced, accelerator=self._accelerator)
 
     def _versions(self, names: Sequence[str]) -> list[Path]:
         """Finds the folder of the version of each step: all are of one engine."""
@@ -68,9 +74,9 @@ class LocalEngines:
 
 
 class _Understanding:
-    def __init__(self, tokenize: Path, bert: Path, decode: Path, *, forced: bool) -> None:
+    def __init__(self, tokenize: Path, bert: Path, decode: Path, *, forced: bool, accelerator: Accelerator) -> None:
         self._tokenizer = UtteranceTokenizer(tokenize / "tokenizer.json")
-        self._session = BertSession(network_file(bert))
+        self._session = BertSession(network_file(bert), accelerator=accelerator)
         self._decoder = load_intent_decoder(decode, forced=forced)
 
     def understand(self, text: str) -> Understanding:
@@ -80,10 +86,10 @@ class _Understanding:
 
 
 class _Answering:
-    def __init__(self, tokenize: Path, bert: Path, decode: Path, *, forced: bool) -> None:
+    def __init__(self, tokenize: Path, bert: Path, decode: Path, *, forced: bool, accelerator: Accelerator) -> None:
         calibration = Calibration.load(decode / "calibration.json")
         self._tokenizer = DocumentTokenizer(tokenize / "tokenizer.json")
-        self._session = BertSession(network_file(bert))
+        self._session = BertSession(network_file(bert), accelerator=accelerator)
         self._decoder = SpanDecoder(replace(calibration, threshold=0.0) if forced else calibration)
 
     def answer(self, question: str, document: str) -> tuple[str, float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engines.accelerators.choice import Accelerator
 from engines.bert import serving
 from engines.embed.embedder import FOLDER, Embedder
 
@@ -17,7 +18,7 @@ class TritonPythonModel:
     def initialize(self, args: dict[str, str]) -> None:
         """Load the network and its tokenizer, which lie beside this file."""
         threads = int(serving.parameters(args)["threads"])
-        self._embedder = Embedder(serving.version_directory(args) / FOLDER, threads)
+        self._embedder = Embedder(serving.version_directory(args) / FOLDER, threads, Accelerator.of(args))
 
     def execute(self, requests: Sequence[object]) -> list[object]:
         """Answer every request; one that is overdue or not UTF-8 gets its own error, and the others are served."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from engines.accelerators.choice import Accelerator
 from engines.asr.serving.memory import release_free_memory
 from engines.bert import serving
 from engines.turn.detector import Detector, DetectorFilesError, Pause
@@ -33,7 +34,7 @@ class TritonPythonModel:
         version = serving.version_directory(args)
         self._missing = ""
         try:
-            self._detector = Detector(version, int(serving.parameters(args)["threads"]))
+            self._detector = Detector(version, int(serving.parameters(args)["threads"]), Accelerator.of(args))
             # The first judgement takes longer than all later ones.
             self._detector.judge([_WARM_UP])
             release_free_memory()

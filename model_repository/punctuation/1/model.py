@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from engines.accelerators.choice import Accelerator
 from engines.bert import serving
 from engines.bert.network_files import network_file
 from engines.bert.punctuator import Punctuator, WordTokenizer, load_spellings
@@ -22,7 +23,8 @@ class TritonPythonModel:
     def initialize(self, args: dict[str, str]) -> None:
         """Load what lies beside this file: the network, its tokenizer and the spellings."""
         version = serving.version_directory(args)
-        session = BertSession(network_file(version), int(serving.parameters(args)["threads"]))
+        threads = int(serving.parameters(args)["threads"])
+        session = BertSession(network_file(version), threads, Accelerator.of(args))
         spellings = load_spellings(version / "spellings.json")
         self._punctuator = Punctuator(session, WordTokenizer(version / "tokenizer.json"), spellings)
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from engines.accelerators.choice import Accelerator
 from engines.bert import serving
 from engines.speaker.embedder import WINDOW_SAMPLES, SpeakerEmbedder
 
@@ -22,7 +23,8 @@ class TritonPythonModel:
 
     def initialize(self, args: dict[str, str]) -> None:
         """Load the network, which lies beside this file."""
-        self._embedder = SpeakerEmbedder(serving.version_directory(args), int(serving.parameters(args)["threads"]))
+        threads = int(serving.parameters(args)["threads"])
+        self._embedder = SpeakerEmbedder(serving.version_directory(args), threads, Accelerator.of(args))
         # The first run takes longer than all later ones.
         self._embedder.embed([np.zeros(WINDOW_SAMPLES, np.float32)])
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import triton_python_backend_utils as pb_utils
 
+from engines.accelerators.choice import Accelerator
 from engines.asr.serving.memory import release_free_memory
 from engines.bert import serving
 from engines.tts.synthesizer import BadPartsError, Part, check_parts, speak
@@ -29,7 +30,7 @@ class TritonPythonModel:
     def initialize(self, args: dict[str, str]) -> None:
         """Load the voice, and let it speak once: the first words take longer than all later ones."""
         folder = Path(args["model_repository"], args["model_version"])
-        self._voice = load_voice(folder, int(serving.parameters(args)["threads"]))
+        self._voice = load_voice(folder, int(serving.parameters(args)["threads"]), Accelerator.of(args))
         for _ in speak(self._voice, _WARM_UP, seed=0):
             pass
         release_free_memory()

@@ -8,11 +8,12 @@ from pipelines.models.triton.client import TritonClient
 from pipelines.models.triton.configs import BadConfigError, named_code, renamed, steps, tensors
 from pipelines.models.triton.diagnosis import Diagnosis, diagnose
 from pipelines.models.triton.engines import TritonAnswers, TritonIntents, TritonPunctuation, TritonRecognizer
-from pipelines.models.triton.settings import ModelSettings, SettingError, adjusted
+from pipelines.models.triton.settings import ACCELERATORS, ModelSettings, SettingError, adjusted
 from pipelines.models.triton.synthesis import TritonSynthesizer
 from pipelines.models.triton.turn_end import TritonEndOfTurn
 
 __all__ = [
+    "ACCELERATORS",
     "BadConfigError",
     "Diagnosis",
     "ModelSettings",

@@ -25,6 +25,10 @@ _PARAMETERS = ("workers", "threads", "partial_interval_seconds", "speculative_de
 """Settings that are parameters of the same name."""
 
 
+ACCELERATORS: Mapping[str, str] = {"openvino": "cpu", "cuda": "gpu", "tensorrt": "gpu"}
+"""Accelerators that models of ours honour, with the list of Triton's stanza that each is named in."""
+
+
 class SettingError(ValueError):
     """A setting does not suit its model.
 
@@ -57,6 +61,8 @@ class ModelSettings:
         speculative_decoding: whether texts are drafted and verified, in place of decoded step by step.
         device: what computes the network.
         gpu_precision: number format of its products on a GPU.
+        accelerator: what computes the network in place of onnxruntime on the CPU, of ``ACCELERATORS``.
+        precision_mode: number format of its products on the accelerator.
     """
 
     instances: int | None = None
@@ -72,6 +78,8 @@ class ModelSettings:
     speculative_decoding: bool | None = None
     device: str | None = None
     gpu_precision: str | None = None
+    accelerator: str | None = None
+    precision_mode: str | None = None
 
     def given(self) -> dict[str, object]:
         """Return what is set, by name."""
@@ -133,6 +141,22 @@ def _adjust(name: str, model: model_config_pb2.ModelConfig, wanted: ModelSetting
             if key not in model.parameters:
                 raise SettingError(name, key, "the model has no such parameter: leave it out")
             model.parameters[key].string_value = _parameter(value)
+    _accelerate(name, model, wanted)
+
+
+def _accelerate(name: str, model: model_config_pb2.ModelConfig, wanted: ModelSettings) -> None:
+    """Write the accelerator as Triton's own stanza has it."""
+    stanza = model.optimization.execution_accelerators
+    if wanted.accelerator is not None:
+        if "threads" not in model.parameters:
+            raise SettingError(name, "accelerator", "the model computes no network: leave it out")
+        stanza.Clear()
+        getattr(stanza, f"{ACCELERATORS[wanted.accelerator]}_execution_accelerator").add(name=wanted.accelerator)
+    named = [*stanza.cpu_execution_accelerator, *stanza.gpu_execution_accelerator]
+    if wanted.precision_mode is not None:
+        if not named:
+            raise SettingError(name, "precision_mode", "it needs an accelerator")
+        named[0].parameters["precision_mode"] = wanted.precision_mode
 
 
 def _parameter(value: float | bool | str) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from engines.accelerators.choice import Accelerator
 from engines.asr.errors import InvalidHintsError, UnknownSequenceError
 from engines.asr.moonshine import loading
 from engines.asr.recognizers import load_recognizer
@@ -136,7 +137,13 @@ def test_speculative_decoding_can_be_left_out(
     triton_model = model.TritonPythonModel()
     triton_model.initialize(arguments("asr_0_0", speculative_decoding=str(speculative).lower()))
     triton_model.finalize()
-    assert options == {"threads": 1, "speculative": speculative, "networks": None}
+    assert options == {
+        "threads": 1,
+        "speculative": speculative,
+        "networks": None,
+        "accelerator": Accelerator(),
+        "workers": 2,
+    }
 
 
 @pytest.mark.parametrize(

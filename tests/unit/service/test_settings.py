@@ -107,6 +107,12 @@ def test_what_cannot_be_meant_is_named_with_its_file(tmp_path: Path, text: str, 
         ),
         ("qa_bert", {"max_sequences": 9}, "max_sequences: the model has no sequences"),
         ("tts", {"device": "cuda"}, "device: the model has no such parameter"),
+        ("asr", {"accelerator": "abacus"}, "'abacus' will not do: give one of openvino, cuda, tensorrt"),
+        ("asr", {"accelerator": ["openvino"]}, "accelerator: .* will not do: give one of openvino, cuda, tensorrt"),
+        ("qa_decode", {"accelerator": "openvino"}, "accelerator: the model computes no network: leave it out"),
+        ("qa", {"accelerator": "openvino"}, "accelerator: an ensemble computes nothing: set it for its steps"),
+        ("asr", {"precision_mode": "bf16"}, "precision_mode: it needs an accelerator"),
+        ("asr", {"precision_mode": "bf17"}, "'bf17' will not do: give one of fp32, bf16, fp16, int8"),
         ("asr", {"dynamic_batching": False}, "dynamic_batching: sequences are batched by their strategy"),
         ("asr", {"strategy": "direct"}, r"\[asr\] strategy: direct needs a place for each of 64 .* is 32"),
         ("asr", {"preferred_batch_sizes": [64]}, "preferred_batch_sizes: none may be larger than max_batch_size, 32"),
@@ -132,9 +138,15 @@ def test_settings_become_what_triton_reads():
                 "gpu_precision": "bfloat16",
             },
             "intent_slot_bert": {"instances": 2, "preferred_batch_sizes": [4, 8], "queue_delay_microseconds": 100},
+            "qa_bert": {"accelerator": "openvino", "precision_mode": "bf16"},
+            "tts": {"accelerator": "cuda"},
         }
     )
-    assert set(found) == {"asr", "intent_slot_bert"}
+    assert set(found) == {"asr", "intent_slot_bert", "qa_bert", "tts"}
+    on_the_cpu = found["qa_bert"].optimization.execution_accelerators.cpu_execution_accelerator
+    on_the_gpu = found["tts"].optimization.execution_accelerators.gpu_execution_accelerator
+    assert [(one.name, dict(one.parameters)) for one in on_the_cpu] == [("openvino", {"precision_mode": "bf16"})]
+    assert [(one.name, dict(one.parameters)) for one in on_the_gpu] == [("cuda", {})]
     asr, bert = found["asr"], found["intent_slot_bert"]
     assert asr.parameters["threads"].string_value == "2"
     assert asr.parameters["partial_interval_seconds"].string_value == "0.75"

@@ -9,7 +9,7 @@ from engines.asr import placement
 from engines.build import moonshine
 from engines.gpu.device import NETWORK
 
-ON_THE_CPU = {"model_instance_kind": "CPU", "model_instance_device_id": "0"}
+ON_THE_CPU = {"model_config": "{}", "model_instance_kind": "CPU", "model_instance_device_id": "0"}
 
 
 @pytest.mark.parametrize("device", [None, "cpu", "auto"])

@@ -1,27 +1,26 @@
 from __future__ import annotations
 
-from pathlib import Path
+from engines.accelerators.choice import Accelerator
+from engines.bert.tensorrt import profile
+from engines.session import gpu_providers
 
-import onnxruntime as ort
-import pytest
-
-from engines.bert.gpu.tensorrt import tensorrt_providers, tensorrt_session
-
-REPOSITORY = Path(__file__).parents[4] / "model_repository"
 PROVIDERS = ["TensorrtExecutionProvider", "CUDAExecutionProvider", "CPUExecutionProvider"]
 
 
-def test_one_engine_is_built_for_all_shapes(tmp_path):
-    (tensorrt, options), *others = tensorrt_providers(("input_ids", "attention_mask"), tmp_path, PROVIDERS)
-    assert [tensorrt, *others] == PROVIDERS
+def test_one_engine_is_built_for_all_shapes(tmp_path, monkeypatch):
+    monkeypatch.setattr("onnxruntime.get_available_providers", lambda: PROVIDERS)
+    accelerator = Accelerator("tensorrt", "fp16", ordinal=2)
+    shapes = profile(("input_ids", "attention_mask"))
+    (tensorrt, options), (cuda, device), cpu = gpu_providers(accelerator, tmp_path, shapes)
+    assert [tensorrt, cuda, cpu] == PROVIDERS
     assert options["trt_profile_min_shapes"] == "input_ids:1x1,attention_mask:1x1"
     assert options["trt_profile_max_shapes"] == "input_ids:256x512,attention_mask:256x512"
     assert options["trt_engine_cache_path"] == str(tmp_path)
+    assert (options["trt_fp16_enable"], options["device_id"], device) == (True, 2, {"device_id": 2})
+    (_, exact), *_ = gpu_providers(Accelerator("tensorrt", "fp32"), tmp_path, {})
+    assert not exact["trt_fp16_enable"]
 
 
-def test_without_tensorrt_it_is_said_what_to_do():
-
-    if PROVIDERS[0] in ort.get_available_providers():
-        pytest.skip("TensorRT is installed here")
-    with pytest.raises(ValueError, match="TensorRT is not installed: pip install onnxruntime-gpu tensorrt, or set"):
-        tensorrt_session(REPOSITORY / "qa_bert" / "1" / "model.int8.onnx", 1)
+def test_cuda_computes_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr("onnxruntime.get_available_providers", lambda: PROVIDERS)
+    assert gpu_providers(Accelerator("cuda", "fp32"), tmp_path, {}) == [(PROVIDERS[1], {"device_id": 0}), PROVIDERS[2]]

@@ -16,11 +16,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from engines.accelerators.choice import Accelerator
+
 WIDTH = 2
 
 
 class FakeSound:
-    def __init__(self, path: Path, threads: int) -> None:
+    def __init__(self, path: Path, threads: int, accelerator: Accelerator) -> None:
         self.path, self.threads = path, threads
 
     def hear(self, samples: np.ndarray) -> Heard:
@@ -28,7 +30,7 @@ class FakeSound:
 
 
 class FakeWords:
-    def __init__(self, network: Path, tokenizer: Path, threads: int) -> None: ...
+    def __init__(self, network: Path, tokenizer: Path, threads: int, accelerator: Accelerator) -> None: ...
 
     def read(self, texts: Sequence[str]) -> list[float | None]:
         return [float(len(text)) if text else None for text in texts]

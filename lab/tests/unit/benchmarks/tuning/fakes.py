@@ -30,6 +30,7 @@ class FakeMachine:
         noise: how far its latencies scatter, as a share.
         broken: the move with which no service comes up.
         drift: by how much the machine gets slower with every measurement, as a share.
+        memory: what a move adds to 1,000 MB, and the bound.
     """
 
     def __init__(
@@ -39,16 +40,20 @@ class FakeMachine:
         noise: float = 0.0,
         broken: Move | None = None,
         drift: float = 0.0,
+        memory: tuple[Mapping[Move, float], float] | None = None,
     ) -> None:
         self.asked: list[tuple[Candidate, int, float]] = []
+        self.unseen = 0
         self._holds = holds
         self._factors = factors or {}
         self._noise = noise
         self._broken = broken
         self._drift = drift
+        self._added, self._bound = memory or ({}, float("inf"))
         self._rng = random.Random(1)
 
-    def __call__(self, candidate: Candidate, streams: int, seconds: float) -> Outcome:
+    def __call__(self, candidate: Candidate, streams: int, seconds: float, *, unseen: bool = False) -> Outcome:
+        self.unseen += unseen
         self.asked.append((candidate, streams, seconds))
         took = START_SECONDS + seconds
         if self._broken in candidate.moves:
@@ -59,7 +64,9 @@ class FakeMachine:
         strain = streams / capacity * (1 + self._rng.gauss(0, self._noise)) * (1 + self._drift * len(self.asked))
         missed = max(0.0, min(1.0, (strain - 1) / 2))
         p95 = min(299.0, 250 * strain**2)
-        return Outcome(strain <= 1, round(missed, 4), p95 / 3, p95, 0.05, 0.7, took)
+        taken = 1_000 + sum(self._added.get(move, 0.0) for move in candidate.moves)
+        fits = taken <= self._bound
+        return Outcome(strain <= 1, round(missed, 4), p95 / 3, p95, 0.05, 0.7, took, memory_mb=taken, fits=fits)
 
     @property
     def seconds(self) -> float:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import tomllib
 from dataclasses import replace
 from pathlib import Path
 
+import psutil
 import pytest
 
 from benchmarks.sla.caller import Record
 from benchmarks.sla.load import LoadResult
+from benchmarks.sla.material import Item
 from benchmarks.sla.report import make_report
 from benchmarks.tuning.outcome import Measured, Outcome, is_better, outcome_of, pareto_front
 from benchmarks.tuning.report import summary, write_settings
 from benchmarks.tuning.search import Found
-from benchmarks.tuning.space import DEFAULT, moves
+from benchmarks.tuning.service import memory_of, split_items
+from benchmarks.tuning.space import DEFAULT, accelerators, moves
 from lab.tests.unit.benchmarks.tuning.fakes import INSTANCES, INTERVAL, THREADS
 from service.triton.repository import composed
 from service.triton.settings import Settings, read_settings
@@ -29,12 +34,37 @@ def shipped() -> dict[str, str]:
 
 @pytest.mark.parametrize("cores", [1, 2, 16])
 def test_every_move_can_be_served_and_changes_something(cores: int):
-    found = moves(cores, shipped())
+    found = moves(cores, shipped(), accelerators())
     assert len(found) == len(set(found)) > 8
     for move in found:
         candidate = DEFAULT.with_move(move)
         with composed(SHIPPED, (), Settings(candidate.models())) as repository:
             assert not (repository / move.model).is_symlink()
+
+
+def test_what_computes_here_is_tried_on_each_network():
+    found = moves(2, shipped(), (*accelerators(), ("tensorrt", "fp16")))
+    tried = {(m.model, m.settings.accelerator, m.settings.precision_mode) for m in found if m.settings.accelerator}
+    assert {("qa_bert", "openvino", "int8"), ("intent_slot_bert", "openvino", "int8")} <= tried
+    assert ("asr", "openvino", "int8") not in tried
+    assert {model for model, name, _ in tried if name == "tensorrt"} == {"asr", "intent_slot_bert", "qa_bert"}
+
+
+def test_memory_is_that_of_a_process_and_all_that_it_has_started():
+    inner = "x = bytearray(60 << 20); print(flush=True); input()"
+    outer = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {inner!r}])"
+    with subprocess.Popen([sys.executable, "-c", outer], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        assert 60 < memory_of(psutil.Process(process.pid)) < 150
+        process.communicate(b"\n")
+
+
+def test_recordings_are_kept_for_the_check():
+    items = [Item(Path(f"{number}.wav"), "") for number in range(10)]
+    seen, unseen = split_items(items)
+    assert sorted((*seen, *unseen), key=lambda item: int(item.path.stem)) == items
+    assert len(unseen) == 3
+    assert split_items(items[:5]) == (items[:5], items[:5])
 
 
 def test_no_batch_gets_more_threads_than_there_are_cores():

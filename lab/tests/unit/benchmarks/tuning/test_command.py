@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -14,17 +14,24 @@ from lab.tests.unit.benchmarks.tuning.fakes import FakeMachine
 from service.triton.settings import read_settings
 from vivavoce import cli
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 class SlowPartials(FakeMachine):
     """Holds more the fewer partial texts it works out."""
 
-    def __call__(self, candidate, streams, seconds):
+    def __call__(self, candidate, streams, seconds, *, unseen=False):
         asr = candidate.models().get("asr")
         self._holds = 20 * ((asr and asr.partial_interval_seconds) or 0.4) / 0.4
-        return super().__call__(candidate, streams, seconds)
+        return super().__call__(candidate, streams, seconds, unseen=unseen)
+
+
+def test_where_nothing_fits_into_the_memory_it_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(service, "LiveMeasurement", lambda *_: FakeMachine(memory=({}, 900)))
+    path = tmp_path / "settings.toml"
+    assert tune(path, "--memory-mb", "900") == 0
+    assert "Nothing that was tried fits into the memory: the least took 1000 MB" in path.read_text()
+    assert read_settings(path).models == {}
 
 
 @pytest.fixture
@@ -48,6 +55,15 @@ def test_the_winner_can_be_served(tmp_path: Path, machine: FakeMachine, capsys: 
     assert read_settings(path).models["asr"].partial_interval_seconds == 1.2
     assert len(points) == len(machine.asked)
     assert all(point in points for point in result["front"])
+    assert machine.unseen == 2
+    assert result["check"]["winner"]["settings"] == result["winner"]
+    page = Path(result["report"])
+    assert page == tmp_path / "settings.report.md"
+    told = page.read_text()
+    assert "partial_interval_seconds = 1.2" in told
+    assert "## With conversations that nothing was chosen by" in told
+    assert told.count("| default |") > 2
+    assert (tmp_path / "settings.report.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_people_are_shown_the_front(tmp_path: Path, machine: FakeMachine, capsys: pytest.CaptureFixture[str]):
@@ -87,10 +103,10 @@ def test_interrupted_it_leaves_the_best_so_far(
     told: str,
 ):
     class Interrupted(SlowPartials):
-        def __call__(self, candidate, streams, seconds):
+        def __call__(self, candidate, streams, seconds, *, unseen=False):
             if len(self.asked) == 10:
                 raise reason
-            return super().__call__(candidate, streams, seconds)
+            return super().__call__(candidate, streams, seconds, unseen=unseen)
 
     monkeypatch.setattr(service, "LiveMeasurement", lambda *_: Interrupted())
     assert tune(tmp_path / "settings.toml") == code
@@ -109,7 +125,7 @@ def test_interrupted_before_the_first_measurement_it_leaves_the_settings_as_they
     code: int,
     told: str,
 ):
-    def interrupted(*_):
+    def interrupted(*_, **__):
         raise reason
 
     monkeypatch.setattr(service, "LiveMeasurement", lambda *_: interrupted)
@@ -126,14 +142,15 @@ def test_without_time_for_a_comparison_no_winner_is_told(
 ):
     assert tune(tmp_path / "settings.toml", "--minutes", "4") == 0
     out = capsys.readouterr().out
-    # A measurement lasts 40 s and 15 s more for the start, a round has two, a comparison two rounds in 0.3 of the time.
-    assert "undecided: one round takes about 1.8 minutes here; run the same command with --minutes 13 for one" in out
+    # A measurement lasts 40 s and 15 s more for the start, a round has two, a comparison and the check behind it three
+    # rounds in 0.3 of the time.
+    assert "undecided: one round takes about 1.8 minutes here; run the same command with --minutes 19 for one" in out
     assert "winner" not in out
     assert "Undecided, so nothing is set" in (tmp_path / "settings.toml").read_text()
-    assert "--minutes 13" in (tmp_path / "settings.toml").read_text()
+    assert "--minutes 19" in (tmp_path / "settings.toml").read_text()
     assert tune(tmp_path / "settings.toml", "--minutes", "4", "--json") == 0
     result = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert (result["confirmed"], result["enough_minutes"]) == (False, 13)
+    assert (result["confirmed"], result["enough_minutes"]) == (False, 19)
 
 
 def test_the_time_that_is_called_enough_is(tmp_path: Path, machine: FakeMachine, capsys: pytest.CaptureFixture[str]):
@@ -158,7 +175,7 @@ def test_the_advice_names_the_engines_that_were_tuned(
 def test_where_the_service_does_not_start_nothing_is_chosen(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(service, "LiveMeasurement", lambda *_: lambda *_: failed("Triton could not start", 3.0))
+    monkeypatch.setattr(service, "LiveMeasurement", lambda *_: lambda *_, **__: failed("Triton could not start", 3.0))
     assert tune(tmp_path / "settings.toml") == 1
     assert capsys.readouterr().err.endswith("Triton could not start: mend that, and begin anew with --fresh.\n")
     assert not (tmp_path / "settings.toml").exists()

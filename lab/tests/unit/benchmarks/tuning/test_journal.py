@@ -18,10 +18,10 @@ CONDITIONS = {"machine": "2 x one", "budget_ms": 300.0}
 
 
 class Interrupted(FakeMachine):
-    def __call__(self, candidate, streams, seconds):
+    def __call__(self, candidate, streams, seconds, *, unseen=False):
         if len(self.asked) == 7:
             raise KeyboardInterrupt
-        return super().__call__(candidate, streams, seconds)
+        return super().__call__(candidate, streams, seconds, unseen=unseen)
 
 
 def run(machine: FakeMachine, path: Path):

@@ -26,10 +26,10 @@ def test_the_moves_that_help_are_found_and_put_together():
 
 def test_moves_that_spoil_each_other_are_not_put_together():
     class Jealous(FakeMachine):
-        def __call__(self, candidate, streams, seconds):
+        def __call__(self, candidate, streams, seconds, *, unseen=False):
             if {INTERVAL, INSTANCES} <= set(candidate.moves):
                 candidate = DEFAULT.with_move(THREADS)
-            return super().__call__(candidate, streams, seconds)
+            return super().__call__(candidate, streams, seconds, unseen=unseen)
 
     found = search(Jealous(factors={INTERVAL: 1.5, THREADS: 0.5, INSTANCES: 1.2})).run()
     assert found.best == DEFAULT.with_move(INTERVAL)
@@ -56,15 +56,44 @@ def test_what_a_winner_holds_is_found_also_below_the_load_at_which_it_won():
 
 def test_what_is_better_only_when_too_many_speak_does_not_win():
     class Overloaded(FakeMachine):
-        def __call__(self, candidate: Candidate, streams: int, seconds: float):
+        def __call__(self, candidate: Candidate, streams: int, seconds: float, *, unseen=False):
             if candidate.moves and streams <= 21:
                 candidate = DEFAULT.with_move(THREADS)
-            return super().__call__(candidate, streams, seconds)
+            return super().__call__(candidate, streams, seconds, unseen=unseen)
 
     found = search(Overloaded(holds=21, factors={INSTANCES: 1.5, THREADS: 0.9})).run()
     assert found.carried_streams <= 21 < found.streams
     assert found.best == DEFAULT
     assert found.confirmed
+
+
+def test_what_takes_too_much_memory_does_not_win_and_what_saves_it_does():
+    factors = {INTERVAL: 1.5, INSTANCES: 1.3, THREADS: 0.8}
+    taken = {INSTANCES: 500.0, INTERVAL: 50.0, THREADS: -200.0}
+    found = search(FakeMachine(factors=factors, memory=(taken, 1_100))).run()
+    assert found.best == DEFAULT.with_move(INTERVAL)
+    assert all(point.outcome.fits for point in found.points if point.candidate == found.best)
+    # The default itself is too large.
+    found = search(FakeMachine(factors=factors, memory=(taken, 900))).run()
+    assert found.best.moves == (THREADS,)
+    assert found.confirmed
+    assert held(found.points, DEFAULT) == 0 < held(found.points, found.best)
+
+
+def test_a_choice_that_other_conversations_do_not_bear_out_does_not_stand():
+    class Overfitted(FakeMachine):
+        def __call__(self, candidate, streams, seconds, *, unseen=False):
+            if unseen and INTERVAL in candidate.moves:
+                candidate = DEFAULT.with_move(THREADS)
+            return super().__call__(candidate, streams, seconds, unseen=unseen)
+
+    machine = Overfitted(factors={INTERVAL: 1.5, THREADS: 0.6, INSTANCES: 1.2})
+    found = search(machine).run()
+    assert INTERVAL not in found.best.moves
+    assert machine.unseen >= 2
+    sound = search(FakeMachine(factors={INTERVAL: 1.5})).run()
+    assert sound.check is not None
+    assert sound.check[0].p95_ms < sound.check[1].p95_ms
 
 
 def test_settings_with_which_nothing_comes_up_are_left():
@@ -132,10 +161,10 @@ def test_without_time_to_try_anything_nothing_is_decided():
 
 def test_an_interrupted_search_leaves_the_best_so_far():
     class Interrupted(FakeMachine):
-        def __call__(self, candidate: Candidate, streams: int, seconds: float):
+        def __call__(self, candidate: Candidate, streams: int, seconds: float, *, unseen=False):
             if len(self.asked) == 12:
                 raise KeyboardInterrupt
-            return super().__call__(candidate, streams, seconds)
+            return super().__call__(candidate, streams, seconds, unseen=unseen)
 
     searching = search(Interrupted(factors={INTERVAL: 1.5}))
     with pytest.raises(KeyboardInterrupt):

@@ -12,6 +12,7 @@ import pytest
 import soundfile as sf
 import torch
 
+from engines.accelerators.choice import Accelerator
 from engines.asr.fastconformer.encoder import Encoder, OnnxStep
 from engines.asr.fastconformer.features import FRAME_SAMPLES, LogMel, normalized
 from engines.asr.fastconformer.loading import load_recognizer
@@ -21,7 +22,7 @@ from engines.asr.recognizers import read_card
 from engines.asr.serving.engine import AsrEngine
 from engines.asr.serving.requests import AsrRequest, AsrSettings
 from engines.asr.serving.utterance import SAMPLE_RATE, Utterance
-from engines.session import load_session
+from engines.session import ONNX_RUNTIME, load_session
 from lab.tests.unit.modelkit.importing.asr_checkpoints import NEMO, changed, hugging_face_folder
 from modelkit.errors import CheckpointError
 from modelkit.importing.asr.engine import AsrOptions, import_asr, read_all
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from lab.tests.unit.modelkit.importing.asr_checkpoints import Config
 
 RECORDINGS = NEMO.parents[3] / "demo" / "recordings"
+OPENVINO = Accelerator("openvino", "fp32")
 LOOK_AHEADS = {"R1": 160, "R6": 560, "R13": 1120}
 GOLDEN = [("hybrid_streaming", "R1"), ("hybrid_streaming", "R6"), ("hybrid_streaming", "R13"), ("ctc_streaming", "R6")]
 
@@ -106,12 +108,24 @@ def test_features_that_need_the_whole_utterance_have_it_decoded_anew(tmp_path: P
     assert list(alternatives[0].tokens) == found[0]
 
 
+def encoder_of(engine: Path, accelerator: Accelerator = ONNX_RUNTIME) -> Encoder:
+    folder = engine / "triton" / "asr" / "1"
+    session = load_session(folder / "encoder.onnx", 1, accelerator=accelerator)
+    return Encoder(Shape.of(read_card(folder)), OnnxStep(session))
+
+
 def test_the_encoder_is_that_of_nemo(golden: tuple[str, str, Path]):
     name, right, engine = golden
-    folder = engine / "triton" / "asr" / "1"
-    encoder = Encoder(Shape.of(read_card(folder)), OnnxStep(load_session(folder / "encoder.onnx", 1)))
-    (found,) = read_all(encoder, [recording("museum_boat")])
-    assert found == pytest.approx(np.load(NEMO / f"{name}.npz")[f"encoder_{right}"], abs=1e-5)
+    for accelerator in (ONNX_RUNTIME, OPENVINO):
+        (found,) = read_all(encoder_of(engine, accelerator), [recording("museum_boat")])
+        assert found == pytest.approx(np.load(NEMO / f"{name}.npz")[f"encoder_{right}"], abs=1e-5), accelerator
+
+
+def test_an_accelerator_computes_weights_in_8_bits_alike(quantized: Path):
+    (expected,) = read_all(encoder_of(quantized), [recording("museum_boat")])
+    (found,) = read_all(encoder_of(quantized, OPENVINO), [recording("museum_boat")])
+    # Onnxruntime rounds the activations as well.
+    assert np.linalg.norm(found - expected) < 0.02 * np.linalg.norm(expected)
 
 
 def test_tokens_frames_and_texts_are_those_of_nemo(golden: tuple[str, str, Path]):
@@ -237,7 +251,7 @@ def test_a_folder_of_transformers_is_imported(tmp_path: Path, *, prompted: bool)
 def test_a_gpu_computes_the_same_step(tmp_path: Path):
     import_asr(NEMO / "ctc_streaming.nemo", tmp_path / "engine", AsrOptions(560, "float32", gpu=True))
     folder = tmp_path / "engine" / "triton" / "asr" / "1"
-    args = {"model_instance_kind": "CPU", "model_instance_device_id": "0"}
+    args = {"model_config": "{}", "model_instance_kind": "CPU", "model_instance_device_id": "0"}
     parameters = {"threads": "1", "device": "torch-cpu", "gpu_precision": "float32"}
     recognizer = load_by_kind(folder, args, parameters)
     wanted = json.loads((NEMO / "ctc_streaming.json").read_text())

@@ -1,0 +1,1 @@
+"""Accelerators of networks, by Triton's own configuration."""
