@@ -61,7 +61,7 @@ def load_session(
     Args:
         path: of the graph.
         threads: that work on one batch.
-        arena: keep freed memory for the next run, which suits a graph whose shapes hardly change.
+        arena: keep freed memory for the next run, and plan it, which suits a graph whose shapes hardly change.
         accelerator: what computes.
         runs: batches that are computed at a time.
         options: more of the accelerator's own, where that is TensorRT.
@@ -105,7 +105,7 @@ def load_onnx_session(
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     # Where every batch has another shape, an arena or a memory plan for each would only grow.
     options.enable_cpu_mem_arena = arena
-    options.enable_mem_pattern = False
+    options.enable_mem_pattern = arena
     return ort.InferenceSession(graph if isinstance(graph, bytes) else str(graph), options, providers=list(providers))
 
 

@@ -17,6 +17,7 @@ from pipelines.dialog.agent.problems import AgentError
 from pipelines.knowledge.store.port import KnowledgeStoreError
 from pipelines.load.utilization import Utilization
 from pipelines.load.workload import Workload
+from pipelines.models.contracts import ASR
 from pipelines.models.shipped import EMBEDDING, SHIPPED, SPEAKER_EMBEDDING
 from pipelines.session.calibration import measure
 from pipelines.session.shipped_stages import SHIPPED_STAGES
@@ -36,6 +37,7 @@ from service.api.registry import SHIPPED_APIS
 from service.api.vivavoce.handlers import model_handler
 from service.api.vivavoce.models import SERVICE_NAME as MODEL_SERVICE_NAME
 from service.api.vivavoce.models import ModelServicer
+from service.config import ConfigError
 from service.grpc_server.doors import Doors
 from service.knowledge import open_bases
 from service.processes.scheduling import run_ahead, run_in_real_time
@@ -82,6 +84,7 @@ MAX_CONVERSATIONS = 512
 
 _CANNOT_GO_ON = (
     AgentError,
+    ConfigError,
     KnowledgeStoreError,
     SessionsError,
     UnusableFileError,
@@ -236,6 +239,7 @@ async def serving(
                 hears_speakers=speaking.tells_names,
             ),
             speakers=speaking,
+            second_opinion=_second_opinion(config, lists.engines),
         )
         apis = [make_api(host) for make_api in lists.apis]
         handlers = {name: handler for api in apis for name, handler in api.handlers.items()}
@@ -284,6 +288,14 @@ async def serving(
             _until_exit(cleanup, tasks.create_task(again, name="capacity again"))
         _until_exit(cleanup, tasks.create_task(host.dialogs.watch(), name="agents"))
         yield Server(doors.address, doors.port, readiness, http.url, lines.audiosocket_port)
+
+
+def _second_opinion(config: ServiceConfig, engines: EngineRegistry) -> str:
+    """Return the variant of the recognizer that reads turns again; "" for none."""
+    name = config.second_opinion or ""
+    if name and name not in engines.variants(ASR):
+        raise ConfigError(f"the variant {name!r} is no recognizer: give another one as --second-opinion, or none")
+    return name
 
 
 def _admission(

@@ -100,6 +100,12 @@ def _restart_without_grpc_log() -> None:
     help="Serve this engine beside the one of its role; callers choose it by its name. May be repeated.",
 )
 @click.option(
+    "--second-opinion",
+    metavar="NAME",
+    help="Let this variant, a recognizer, read each utterance again in the pause at its end; callers may choose "
+    "otherwise.",
+)
+@click.option(
     "--agent",
     "agents",
     metavar="DIR",

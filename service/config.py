@@ -62,6 +62,7 @@ class ServiceConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     model_repository: Path | None = None
     engines: tuple[Path, ...] = ()
     variants: dict[str, Path] = {}
+    second_opinion: str | None = None
     agents: tuple[Path, ...] = ()
     sessions: str | None = None
     knowledge: dict[str, Path | str] = {}
@@ -239,6 +240,9 @@ def _check_together(config: ServiceConfig) -> None:
         raise ConfigError("engines belong to the Triton that loads them: leave out --engine or --triton")
     if config.triton and config.variants:
         raise ConfigError("variants belong to the Triton that loads them: leave out --variant or --triton")
+    if config.second_opinion and config.second_opinion not in config.variants:
+        name = config.second_opinion
+        raise ConfigError(f"no variant {name!r} is served: give --variant {name}=DIR, or leave out --second-opinion")
     if config.triton and config.settings:
         raise ConfigError("settings belong to the Triton that has the models: leave out --settings or --triton")
     if config.admin_socket and not config.admin:

@@ -43,6 +43,7 @@ _PAGES = {
     "sessions": "agents.md#sessions",
     "knowledge": "knowledge.md",
     "variants": "model_rollout.md#variants",
+    "second_opinion": "recognizers.md#a-second-opinion",
     "engine_code": "security.md#engines-from-elsewhere",
     "confine": "security.md#what-triton-can-do",
     "settings": "tuning.md",

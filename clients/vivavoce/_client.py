@@ -170,12 +170,13 @@ class Client:
             followed=tuple(map(reply_event, response.followed)),
         )
 
-    def say(
+    def say(  # noqa: PLR0913 - one an option
         self,
         text: str | None = None,
         *,
         ssml: str | None = None,
         voice: str = "",
+        language: str = "",
         audio: AudioFormat = SPEECH_AUDIO,
         speed: float = 1.0,
         seed: int = 0,
@@ -186,10 +187,11 @@ class Client:
         Leaving the loop early ends the speech at once, when the generator is closed.
 
         Args:
-            text: English text, at most 10,000 code points. Figures, amounts, dates and times are spoken as people say
-                them.
+            text: Text in the voice's language, at most 10,000 code points. Figures, amounts, dates and times in English
+                are spoken as people say them.
             ssml: SSML 1.1 in place of a text.
-            voice: Name of the voice; "" for the default one.
+            voice: Name of the voice; "" for the first that speaks the language.
+            language: Tag of the text's language, such as `de-DE`; "" for that of the voice.
             audio: Format that the audio comes in, on one channel, 8,000 to 48,000 Hz; neither FLAC nor CONTAINER.
             speed: How fast it is spoken, 0.5 to 2.
             seed: The same seed, text and settings give the same audio.
@@ -202,7 +204,16 @@ class Client:
             InvalidRequest: A value cannot be sent. What the server refuses is raised in the iteration.
             TypeError: An argument has another type.
         """
-        request = say_request(text=text, ssml=ssml, voice=voice, audio=audio, speed=speed, seed=seed, lexicon=lexicon)
+        request = say_request(
+            text=text,
+            ssml=ssml,
+            voice=voice,
+            language=language,
+            audio=audio,
+            speed=speed,
+            seed=seed,
+            lexicon=lexicon,
+        )
         return speech(self._server(), request)
 
     def _server(self) -> Server:

@@ -165,3 +165,5 @@ class ConversationUpdate:
     """Names of knowledge bases that answers are looked for in, in place of all earlier ones; () for none."""
     variants: Mapping[str, str] | None = field(default=None, hash=False)
     """Engines by role, in place of all earlier choices, from the next turn on; {} for those without a variant."""
+    second_opinion: str | None = None
+    """Variant of the recognizer that reads each utterance again, from the next turn on; "" for none."""

@@ -132,6 +132,8 @@ class Transcript:
     """Of a final transcript: name of the `EndOfUtterance` that ended the utterance; "" if none did."""
     speakers: tuple[SpeakerSpan, ...] = ()
     """Of a final transcript, if `diarization` was asked for: who speaks when, in order."""
+    language: str = ""
+    """Code of the language that was spoken, such as `de`; "" where the recognizer does not tell."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the event as a line of the command's `--json` has it."""
@@ -151,6 +153,8 @@ class Transcript:
                 one.speaker.to_dict() | {"start_s": _rounded(one.start_seconds), "end_s": _rounded(one.end_seconds)}
                 for one in self.speakers
             ]
+        if self.language:
+            told["language"] = self.language
         return told | _named(self.request_id)
 
 

@@ -242,6 +242,8 @@ class LookBack:
             self._update.knowledge.CopyFrom(update.knowledge)
         if update.HasField("variants"):
             self._update.variants.CopyFrom(update.variants)
+        if update.HasField("second_opinion"):
+            self._update.second_opinion = update.second_opinion
         if update.HasField("session"):
             self._update.session.parameters.update(update.session.parameters)
 

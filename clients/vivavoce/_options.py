@@ -50,6 +50,9 @@ class ConverseOptions(AskOptions, total=False):
     language: str
     """Tag of the language to recognize, such as `de-DE`, or `auto`; "" (the default) leaves it to the recognizer. What
     understands and answers is English."""
+    second_opinion: str | None
+    """Variant of the recognizer that reads each utterance again, in the pause at its end; its text counts if it comes
+    in time. "": none; None (the default) leaves it to the server."""
     phrase_hints: Sequence[PhraseHints]
     """Words that are likely to be said."""
     max_alternatives: int

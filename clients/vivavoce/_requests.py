@@ -77,6 +77,9 @@ def conversation_config(options: ConverseOptions) -> pb.ConversationConfig:
         config.phrase_hints.extend(map(_hints, hints))
     with refusing("config.language_code"):
         config.language_code = options.get("language", "")
+    if (second_opinion := options.get("second_opinion")) is not None:
+        with refusing("config.second_opinion"):
+            config.second_opinion = second_opinion
     with refusing("config.max_alternatives"):
         config.max_alternatives = options.get("max_alternatives", 0)
     config.ignore_engine_hints = options.get("ignore_engine_hints", False)
@@ -185,6 +188,9 @@ def _update(update: ConversationUpdate) -> pb.ConversationUpdate:
     if update.variants is not None:
         with refusing("update.variants"):
             message.variants.CopyFrom(pb.VariantChoice(variants=check_variants(update.variants)))
+    if update.second_opinion is not None:
+        with refusing("update.second_opinion"):
+            message.second_opinion = update.second_opinion
     if update.parameters is not None:
         with refusing("update.session"):
             message.session.CopyFrom(pb.SessionParameters(parameters=update.parameters))

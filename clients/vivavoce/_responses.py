@@ -92,6 +92,7 @@ def _transcript(transcript: pb.Transcript) -> Transcript:
         confidence=transcript.confidence or None,
         request_id=transcript.request_id,
         speakers=tuple(map(_speaker_span, transcript.speakers)),
+        language=transcript.language_code,
     )
 
 

@@ -43,11 +43,12 @@ class SpeechChunk:
     """Sentences that begin in this chunk or soon after it."""
 
 
-def say_request(
+def say_request(  # noqa: PLR0913 - one an option
     *,
     text: str | None,
     ssml: str | None,
     voice: str,
+    language: str,
     audio: AudioFormat,
     speed: float,
     seed: int,
@@ -61,7 +62,7 @@ def say_request(
     """
     if (text is None) == (ssml is None):
         raise InvalidRequest("Either a text or `ssml` is spoken; give one of them.", field="text")
-    for name, value in (("text", text), ("ssml", ssml), ("voice", voice)):
+    for name, value in (("text", text), ("ssml", ssml), ("voice", voice), ("language", language)):
         if not isinstance(value, str | None):
             raise TypeError(f"{name} is a str, not {type(value).__name__}.")
     check_speech_format(audio)
@@ -72,6 +73,8 @@ def say_request(
         request.sample_rate_hz = audio.sample_rate_hz
     with refusing("voice"):
         request.voice = voice
+    with refusing("language_code"):
+        request.language_code = language
     with refusing("speed"):
         request.speed = speed
     with refusing("seed"):

@@ -69,6 +69,7 @@ export class LookBack {
     if (update.phraseHints) this.#update.phraseHints = update.phraseHints;
     if (update.knowledge) this.#update.knowledge = update.knowledge;
     if (update.variants) this.#update.variants = update.variants;
+    if (update.secondOpinion !== undefined) this.#update.secondOpinion = update.secondOpinion;
     if (update.session) {
       const parameters = { ...this.#update.session?.parameters, ...update.session.parameters };
       this.#update.session = { parameters };

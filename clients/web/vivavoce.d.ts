@@ -30,6 +30,7 @@ export interface Endpointing {
 export interface ConversationConfig {
   /** Format of the audio; left out: 16-bit integers at 16 kHz on one channel. */
   audio?: { encoding: Encoding; sampleRateHz?: number; channelCount?: number };
+  /** Language to recognize, such as `de-DE`, or `auto`; left out: the recognizer's own choice. */
   languageCode?: string;
   interimResults?: boolean;
   endpointing?: Endpointing;
@@ -39,6 +40,8 @@ export interface ConversationConfig {
   replyBudget?: number;
   maxAlternatives?: number;
   variants?: Record<string, string>;
+  /** Variant of the recognizer that reads each utterance again; "": none; left out: that of the service. */
+  secondOpinion?: string;
   /** Replies are spoken, in this format; left out: they are not. */
   replyAudio?: { encoding?: Encoding; sampleRateHz?: number; voice?: string; speed?: number };
   interruption?: {
@@ -72,6 +75,8 @@ export interface ConversationUpdate {
   knowledge?: { knowledge: string[] };
   /** Engines by role, in place of all earlier choices, from the next turn on. */
   variants?: { variants: Record<string, string> };
+  /** Variant of the recognizer that reads each utterance again, from the next turn on; "": none. */
+  secondOpinion?: string;
 }
 
 /** What a turn did to the dialog that an agent holds. */
@@ -178,6 +183,8 @@ export type ConversationEvent =
       isFinal: boolean;
       start: number;
       end: number;
+      /** Code of the language that was spoken, such as `de`; "" where the recognizer does not tell. */
+      languageCode: string;
       /** What else may have been said, as many as `maxAlternatives` asks for. */
       alternatives?: { text: string; confidence?: number }[];
       confidence?: number;

@@ -376,7 +376,7 @@ const DIALOG_END = "DIALOG_END_";
 /** What protobuf's JSON form leaves out. */
 const DEFAULTS = {
   speechBegan: { start: 0 },
-  transcript: { text: "", isFinal: false, start: 0, end: 0 },
+  transcript: { text: "", isFinal: false, start: 0, end: 0, languageCode: "" },
   speechPaused: { text: "", probability: 0, start: 0, end: 0, silence: 0 },
   speechResumed: { start: 0 },
   speechEnded: { end: 0, silence: null, requestId: "" },

@@ -36,6 +36,8 @@ class ConversationConfig:
         is_bulk: whether nobody waits for single turns, as in a recording: the recognizer is asked for little at a time,
             and after those for whom somebody waits.
         variants: which engine of a role serves it, where several do.
+        second_opinion: variant of the recognizer that reads finished speech as well, and whose text counts if it comes
+            in time; "": none; None: left to the service.
         reply_voice: how replies are spoken; None: they are not.
         dialog: the dialog that its turns are part of; None: every turn stands alone.
         knowledge: names of the knowledge bases that answers are looked for in.
@@ -50,6 +52,7 @@ class ConversationConfig:
     understanding: UnderstandingOptions = dataclasses.field(default_factory=UnderstandingOptions)
     is_bulk: bool = False
     variants: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    second_opinion: str | None = None
     reply_voice: ReplyVoice | None = None
     dialog: DialogSession | None = None
     knowledge: tuple[str, ...] = ()
@@ -76,6 +79,7 @@ class ConversationConfig:
             documents=self.documents if update.documents is None else update.documents,
             knowledge=self.knowledge if update.knowledge is None else update.knowledge,
             variants=self.variants if update.variants is None else update.variants,
+            second_opinion=self.second_opinion if update.second_opinion is None else update.second_opinion,
             recognition=dataclasses.replace(
                 self.recognition,
                 hints=hints,
@@ -95,6 +99,7 @@ class ConversationUpdate:
         knowledge: names of knowledge bases; None: as before.
         variants: which engine of a role serves the next turns; None: as before.
         language: what their recognizer is asked for; None: as before.
+        second_opinion: variant of the recognizer that reads them as well; "": none; None: as before.
     """
 
     endpointing: Mapping[str, Any] = dataclasses.field(default_factory=dict)
@@ -103,3 +108,4 @@ class ConversationUpdate:
     knowledge: tuple[str, ...] | None = None
     variants: Mapping[str, str] | None = None
     language: str | None = None
+    second_opinion: str | None = None

@@ -14,6 +14,13 @@ from pipelines.load.workload import Workload
 from pipelines.messages import AwayReason, GoingAway, Reply, SpeechBegan, SpeechEnded, Status, Transcript
 from pipelines.models.contracts import SPEAKER
 from pipelines.models.phrase_hints import with_hints
+from pipelines.recognition.second_opinions import (
+    MAX_TRANSCRIPT_WAIT_SECONDS,
+    MAX_WAIT_SHARE,
+    SECOND_OPINION,
+    Reading,
+    SecondOpinions,
+)
 from pipelines.recognition.segments import Segments
 from pipelines.session.config import ConversationConfig
 from pipelines.session.dialog_turns import DialogTurns
@@ -87,10 +94,13 @@ class Conversation:
         self._loop = asyncio.get_running_loop()
         self._observed = ObservedConversation(self._workload.observer, name, self._loop.time)
         self._config, self._stages, self._exchanges = config, stages, Exchanges()
-        self._models = ModelsByTurn(models, config.variants, config.recognition.language)
+        self._models = ModelsByTurn(models, config.variants, config.recognition.language, self._second_opinion)
         self._audio = AudioInput(config.audio_format, voice, hears_keys=config.dialog is not None)
         turns = dataclasses.replace(
-            config.turns, alternatives=config.recognition.alternatives, diarizes=config.diarization is not None
+            config.turns,
+            alternatives=config.recognition.alternatives,
+            diarizes=config.diarization is not None,
+            reads_again=bool(self._second_opinion),
         )
         self.state = State.initial(dataclasses.replace(turns, stages=stages.plan(config)))
         self._gate = InputGate(self._audio, self, self._workload)
@@ -102,6 +112,13 @@ class Conversation:
             self._workload.precedence.wait,
             self._workload.bulk if config.is_bulk else None,
             partial(recognition_recovers, self._dispatch, self._observed, self._loop.time),
+        )
+        self._second_opinions = SecondOpinions(
+            lambda it, hypothesis: self._dispatch(events.ReadBySecond(it.turn, it.segment, it.stop, hypothesis)),
+            lambda it: self.state.awaits_opinion(it.turn, it.segment, it.stop),
+            lambda turn, timing: self._observed.ran(turn, SECOND_OPINION, timing),
+            lambda turn, error: self._observed.failed(turn, SECOND_OPINION, error),
+            lambda: not self._workload.short,
         )
         self._running = StageRunner(
             self._dispatch, lambda error, event: self._failed(event.turn, event.stage, error, event), self._observed.ran
@@ -163,8 +180,10 @@ class Conversation:
     def update(self, update: ConversationUpdate) -> None:
         """Change the configuration; raise InvalidInputError where it is impossible."""
         self._config = self._config.updated(update)
-        self._models.choose(self._config.variants, self._config.recognition.language)
-        self._dispatch(events.Updated(self._config.turns.endpointing, self._stages.plan(self._config)))
+        second = self._second_opinion
+        self._models.choose(self._config.variants, self._config.recognition.language, second)
+        plan = self._stages.plan(self._config)
+        self._dispatch(events.Updated(self._config.turns.endpointing, plan, reads_again=bool(second)))
 
     def end_utterance(self, request_id: str = "") -> None:
         """End the utterance under way."""
@@ -204,6 +223,7 @@ class Conversation:
         self._pause_judge.cancel()
         if self._speakers is not None:
             self._speakers.cancel()
+        self._second_opinions.cancel()
         self.speech.cancel_all()
         self.dialog.abandon()
         self.outbox.finish()
@@ -216,7 +236,8 @@ class Conversation:
         so that whoever closes several conversations abandons all of them first.
         """
         self.abandon()
-        for part in (self._running, self._pause_judge, self.speech, self.dialog, self._segments, self._speakers):
+        parts = (self._running, self._pause_judge, self.speech, self.dialog, self._segments, self._second_opinions)
+        for part in (*parts, self._speakers):
             if part is not None:
                 await part.wait()
 
@@ -267,6 +288,8 @@ class Conversation:
                 self._segments.close(segment, deadlines.text_due(self.state, segment, self._loop.time()))
             case effects.AbandonSegment(segment):
                 self._segments.abandon(segment)
+            case effects.ReadAgain():
+                self._read_again(effect)
             case effects.RunStage():
                 self._run_stage(effect)
             case effects.CancelStage(turn, speculation, stage):
@@ -293,8 +316,12 @@ class Conversation:
             message = self.dialog.as_told(message, self._models.versions(message.turn))
         elif isinstance(message, SpeechBegan):
             self._gate.speech_began()
-        elif isinstance(message, SpeechEnded) and self._speakers is not None:
-            self._speakers.end(message.turn)
+        elif isinstance(message, SpeechEnded):
+            if self._speakers is not None:
+                self._speakers.end(message.turn)
+            turns = self._config.turns
+            wait = MAX_WAIT_SHARE * turns.budget_seconds if turns.replies else MAX_TRANSCRIPT_WAIT_SECONDS
+            self._second_opinions.end(message.turn, wait)
         if isinstance(message, Reply) or (isinstance(message, Transcript) and message.is_final):
             self._workload.precedence.begin(self)
         self._observed.message_sent(message, self.state.settings)
@@ -305,6 +332,17 @@ class Conversation:
     def _transcribed(self, segment: int, hypothesis: Hypothesis) -> None:
         self._observed.recognized(self.state.turn_of(segment), hypothesis.timing)
         self._dispatch(events.Transcribed(segment, hypothesis))
+
+    @property
+    def _second_opinion(self) -> str:
+        """Variant of the recognizer that reads finished speech; "" for none."""
+        return "" if self._config.is_bulk else self._config.second_opinion or ""
+
+    def _read_again(self, effect: effects.ReadAgain) -> None:
+        recognizer, language = self._models.second(effect.turn) or (None, "")
+        options = dataclasses.replace(self._config.recognition, language=language)
+        audio = self._audio.get(effect.start, effect.stop)
+        self._second_opinions.read(Reading(effect.turn, effect.segment, effect.stop, audio, recognizer, options))
 
     def _hear_speakers(self, segment: int, start: int, audio: npt.NDArray[np.float32], *, is_pause: bool) -> None:
         assert self._speakers is not None

@@ -48,6 +48,16 @@ class AbandonSegment:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadAgain:
+    """Have another recognizer read samples ``start`` to ``stop`` (exclusive)."""
+
+    turn: int
+    segment: int
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True, slots=True)
 class RunStage:
     """Run a stage on ``text``, with the results of the stages that it needs."""
 
@@ -127,6 +137,7 @@ Effect = (
     | SendAudio
     | CloseSegment
     | AbandonSegment
+    | ReadAgain
     | RunStage
     | CancelStage
     | JudgePause

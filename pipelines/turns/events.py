@@ -73,6 +73,23 @@ class Transcribed:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadBySecond:
+    """Answer of another recognizer for a segment up to sample ``stop``.
+
+    Attributes:
+        turn: the turn.
+        segment: its segment.
+        stop: one past the last sample that was read.
+        hypothesis: what was recognized; None if nothing, or not in time.
+    """
+
+    turn: int
+    segment: int
+    stop: int
+    hypothesis: Hypothesis | None
+
+
+@dataclass(frozen=True, slots=True)
 class RecognitionFailed:
     """The recognizer gave a segment up; ``message`` says why."""
 
@@ -159,6 +176,7 @@ class Updated:
 
     endpointing: EndpointingConfig | None = None
     stages: tuple[PlannedStage, ...] | None = None
+    reads_again: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +265,7 @@ Event = (
     | Stalled
     | Typed
     | Transcribed
+    | ReadBySecond
     | RecognitionFailed
     | RecognitionLost
     | RecognitionResumed

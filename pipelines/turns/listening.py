@@ -15,7 +15,15 @@ from msgspec.structs import replace
 from pipelines.audio.formats import MODEL_RATE_HZ
 from pipelines.messages import EndReason, Notice, NoticeCode, SpeechBegan, SpeechEnded
 from pipelines.turns import pausing, replying
-from pipelines.turns.effects import AbandonSegment, CloseSegment, Emit, OpenSegment, SendAudio, SpeculationFate
+from pipelines.turns.effects import (
+    AbandonSegment,
+    CloseSegment,
+    Emit,
+    OpenSegment,
+    ReadAgain,
+    SendAudio,
+    SpeculationFate,
+)
 from pipelines.turns.pausing import SPECULATION_WINDOWS
 from pipelines.turns.speculating import count_speculation
 from pipelines.turns.state import QuietPoint, State
@@ -98,6 +106,8 @@ def _hear_window(state: State, probability: float, at: float, *, is_background: 
             speech_mass=turn.speech_mass + probability,
             speech_windows=turn.speech_windows + 1,
         )
+    elif state.settings.diarizes:
+        turn = turn.with_silence(heard_to - WINDOW_SAMPLES, heard_to)
     if boundary is Boundary.LIKELY_STOP:
         turn = replace(turn, end_is_likely=True)
     state, more = _feed(replace(state, speaking=turn), probability, speech=speech)
@@ -236,7 +246,11 @@ def _send(state: State, segment: Segment, *, pausing: bool) -> Step:
     effects: tuple[Effect, ...] = (
         SendAudio(segment.number, segment.sent_to, state.heard_to, decode=pausing and state.settings.speculates),
     )
-    turn = state.speaking.with_segment(replace(segment, sent_to=state.heard_to))
+    segment = replace(segment, sent_to=state.heard_to)
+    if pausing and state.settings.speculates:
+        segment, reading = _read_again(state, segment)
+        effects += reading
+    turn = state.speaking.with_segment(segment)
     if not pausing and (turn.speculation is not None or turn.is_speculative or turn.end_is_likely):
         # A speculation of the pause was not the whole of it.
         effects += _dropped_speculation(state)
@@ -265,6 +279,7 @@ def _cut(state: State, segment: Segment) -> Step:
         state.next_segment, segment.start, at, text=segment.text, covered_to=at, closing=True, told=segment.told
     )
     kept = tuple(other for other in state.speaking.segments if other.number != segment.number)
+    head, reading = _read_again(state, head)
     dropped = _dropped_speculation(state)
     turn = replace(state.speaking, segments=(*kept, head), speculation=None, is_speculative=False)
     state = replace(state, speaking=turn, next_segment=head.number + 1, floor=at)
@@ -274,6 +289,7 @@ def _cut(state: State, segment: Segment) -> Step:
         OpenSegment(turn.number, head.number),
         SendAudio(head.number, head.start, at),
         CloseSegment(head.number),
+        *reading,
     )
     return state, effects + opening + dropped
 
@@ -283,9 +299,19 @@ def _close_segment(state: State) -> Step:
     segment = state.speaking.open_segment
     if segment is None:
         return state, ()
-    turn = state.speaking.with_segment(replace(segment, closing=True, final=segment.settled))
+    segment, reading = _read_again(state, replace(segment, closing=True, final=segment.settled))
+    turn = state.speaking.with_segment(segment)
     state = replace(state, speaking=turn, withholding=False, floor=segment.sent_to)
-    return state, (CloseSegment(segment.number),)
+    return state, (CloseSegment(segment.number), *reading)
+
+
+def _read_again(state: State, segment: Segment) -> tuple[Segment, tuple[Effect, ...]]:
+    """Have all that was sent of a segment read by another recognizer, once."""
+    assert state.speaking is not None
+    if not state.settings.reads_again or segment.reread_to == segment.sent_to:
+        return segment, ()
+    read = ReadAgain(state.speaking.number, segment.number, segment.start, segment.sent_to)
+    return replace(segment, reread_to=segment.sent_to), (read,)
 
 
 def _end_turn(state: State, reason: EndReason, at: float, audio_end: int, request_id: str = "") -> Step:

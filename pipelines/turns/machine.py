@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from pipelines.messages import Reply
-from pipelines.turns import events, listening, lost_models, pausing, reply_playback, replying, speculating
+from pipelines.turns import (
+    events,
+    listening,
+    lost_models,
+    pausing,
+    reply_playback,
+    replying,
+    speculating,
+)
 from pipelines.turns.effects import AbandonSegment, CancelStage, Emit, Finish
 
 if TYPE_CHECKING:
@@ -74,6 +82,8 @@ def _dispatch(state: State, event: events.Event) -> tuple[State, tuple[Effect, .
             return replying.typed(state, event)
         case events.Transcribed():
             return replying.transcribed(state, event)
+        case events.ReadBySecond():
+            return replying.read_by_second(state, event)
         case events.RecognitionFailed():
             return replying.recognition_failed(state, event)
         case events.RecognitionLost():
@@ -114,7 +124,8 @@ def _updated(state: State, event: events.Updated) -> State:
     """Change what the caller chose; a pause under way is judged by it as well."""
     endpointing = event.endpointing or state.settings.endpointing
     stages = state.settings.stages if event.stages is None else event.stages
-    settings = dataclasses.replace(state.settings, endpointing=endpointing, stages=stages)
+    reads_again = state.settings.reads_again if event.reads_again is None else event.reads_again
+    settings = dataclasses.replace(state.settings, endpointing=endpointing, stages=stages, reads_again=reads_again)
     return replace(state, settings=settings, endpointer=replace(state.endpointer, config=endpointing))
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from pipelines.messages import Notice, NoticeCode, Reply, Status, Transcript
-from pipelines.speakers.spans import main_speaker, within
+from pipelines.speakers.spans import main_speaker, within, without_silence
 from pipelines.stages.registry import ASR, SPEECH, PlannedStage
 from pipelines.turns import pausing
 from pipelines.turns.effects import Emit, SetDeadline, SpeculationFate
@@ -21,17 +21,18 @@ from pipelines.turns.speculating import (
     take_text,
 )
 from pipelines.turns.stability import told_text
-from pipelines.turns.turn import Segment, Speculation, Turn
+from pipelines.turns.turn import SecondOpinion, Segment, Speculation, Turn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pipelines.models.ports import Timing
+    from pipelines.models.ports import Hypothesis, TimedWord, Timing
     from pipelines.stages.registry import StageOutput
     from pipelines.turns.effects import Effect
     from pipelines.turns.events import (
         DeadlinePassed,
         Prompted,
+        ReadBySecond,
         RecognitionFailed,
         SpeakersFound,
         StageFailed,
@@ -99,10 +100,7 @@ def transcribed(state: State, event: Transcribed) -> Step:
         settled_to=covered_to if hypothesis.is_settled else segment.settled_to,
         alternatives=hypothesis.alternatives,
         language=hypothesis.language,
-        words=tuple(
-            dataclasses.replace(word, start=segment.start + word.start, end=segment.start + word.end)
-            for word in hypothesis.words
-        ),
+        words=_words(segment, hypothesis),
     )
     segment = replace(segment, final=segment.closing and (hypothesis.is_final or segment.settled))
     turn = turn.with_segment(segment)
@@ -112,11 +110,44 @@ def transcribed(state: State, event: Transcribed) -> Step:
     changed = turn.stable_text != stable_before and bool(turn.stable_text)
     if changed and state.settings.interim_results and not turn.recognized:
         effects = (Emit(turn.transcript(is_final=False)),)
-    state, telling = tell_likely_end(state.with_turn(turn))
-    state, correcting = pausing.correct(state, state.turn(turn.number))
-    state, more = _advance(state, state.turn(turn.number))
+    state, more = _text_changed(state.with_turn(turn), turn.number)
+    return state, effects + more
+
+
+def read_by_second(state: State, event: ReadBySecond) -> Step:
+    """Take in another recognizer's text, if it covers all that was sent."""
+    turn = next((turn for turn in state.turns if turn.number == event.turn and not turn.text_is_final), None)
+    segment = next((it for it in turn.segments if it.number == event.segment), None) if turn else None
+    if turn is None or segment is None or not segment.awaits_opinion or segment.reread_to != event.stop:
+        return state, ()
+    opinion, hypothesis = SecondOpinion(event.stop), event.hypothesis
+    if hypothesis is not None:
+        opinion = SecondOpinion(
+            event.stop,
+            hypothesis.text,
+            hypothesis.alternatives,
+            _words(segment, hypothesis),
+            hypothesis.language,
+        )
+    turn = turn.with_segment(replace(segment, opinion=opinion))
+    return _text_changed(state.with_turn(turn), turn.number)
+
+
+def _text_changed(state: State, number: int) -> Step:
+    """Go on with a turn whose text may be another, or be final."""
+    state, telling = tell_likely_end(state)
+    state, correcting = pausing.correct(state, state.turn(number))
+    state, more = _advance(state, state.turn(number))
     state, judging = pausing.ask(state)
-    return state, effects + telling + correcting + more + judging
+    return state, telling + correcting + more + judging
+
+
+def _words(segment: Segment, hypothesis: Hypothesis) -> tuple[TimedWord, ...]:
+    """Return the words with times of the conversation."""
+    return tuple(
+        dataclasses.replace(word, start=segment.start + word.start, end=segment.start + word.end)
+        for word in hypothesis.words
+    )
 
 
 def tell_likely_end(state: State) -> Step:
@@ -191,7 +222,8 @@ def speakers_found(state: State, event: SpeakersFound) -> Step:
     turn = next((turn for turn in state.ending if turn.number == event.turn), None)
     if turn is None or turn.speakers is not None:
         return state, ()
-    turn = replace(turn, speakers=within(event.spans, turn.onset, turn.speech_end))
+    spans = without_silence(within(event.spans, turn.onset, turn.speech_end), turn.silences)
+    turn = replace(turn, speakers=spans)
     return _advance(state.with_ending(turn), turn)
 
 
@@ -208,8 +240,8 @@ def _advance(state: State, turn: Turn) -> Step:
     effects: tuple[Effect, ...] = ()
     if turn.ended_at is None:
         return _speculate(state, turn)
-    awaits_speakers = state.settings.diarizes and turn.speakers is None
-    if turn.recognized and not turn.text_is_final and not awaits_speakers:
+    is_awaited = turn.awaits_opinion or (state.settings.diarizes and turn.speakers is None)
+    if turn.recognized and not turn.text_is_final and not is_awaited:
         if turn.is_echo:
             state, turn = replace(state, hears_itself=True), turn.without_text()
         elif turn.lacks_speech(state.settings.endpointing.speech_begins):

@@ -44,6 +44,7 @@ class TurnSettings:
         join_samples: an utterance goes on over a pause while its segment is shorter than this, 16 kHz; 0: it ends.
         interruption: what interrupts a spoken reply.
         diarizes: whether final transcripts wait for their speakers.
+        reads_again: whether another recognizer reads what was said as well.
         speaks: whether replies are spoken.
         is_dialog: whether turns depend on those before them.
         judges: whether a model judges pauses, for which texts are needed.
@@ -60,6 +61,7 @@ class TurnSettings:
     join_samples: int = 0
     interruption: InterruptionConfig = dataclasses.field(default_factory=InterruptionConfig)
     diarizes: bool = False
+    reads_again: bool = False
 
     speaks: bool = dataclasses.field(init=False, repr=False, compare=False)
     is_dialog: bool = dataclasses.field(init=False, repr=False, compare=False)
@@ -190,6 +192,11 @@ class State(Struct, frozen=True):
     def turn(self, number: int) -> Turn:
         """Return the turn with this number, which is not done."""
         return next(turn for turn in self.turns if turn.number == number)
+
+    def awaits_opinion(self, turn: int, segment: int, stop: int) -> bool:
+        """Return whether another recognizer's reading up to ``stop`` is awaited."""
+        segments = (it for held in self.turns if held.number == turn and not held.text_is_final for it in held.segments)
+        return any(it.number == segment and it.reread_to == stop and it.awaits_opinion for it in segments)
 
     def turn_of(self, segment: int) -> int:
         """Return a segment's turn number; 0 if that turn is done."""

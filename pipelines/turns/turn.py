@@ -40,6 +40,22 @@ MIN_RECOVERED_BUDGET_SECONDS = 5.0
 """Time for a reply once a lost model is back: it is late already, and models are slow when they have just started."""
 
 
+class SecondOpinion(Struct, frozen=True):
+    """Text of a segment by another recognizer.
+
+    Attributes:
+        stop: one past the last sample that it has read.
+        text: what it has recognized; None if it did not, or not in time.
+        alternatives, words, language: as those of a segment.
+    """
+
+    stop: int
+    text: str | None = None
+    alternatives: tuple[Alternative, ...] = ()
+    words: tuple[TimedWord, ...] = ()
+    language: str = ""
+
+
 class Segment(Struct, frozen=True):
     """A part of an utterance that is one sequence of the recognizer.
 
@@ -57,6 +73,8 @@ class Segment(Struct, frozen=True):
         words: when its words were said, in samples of the conversation, where the recognizer tells it.
         is_lost: whether the recognizer was lost, and has not heard the segment again.
         language: code of the language that is spoken, as far as it is known; "" otherwise.
+        reread_to: one past the last sample that another recognizer was asked to read; 0 if none was.
+        opinion: its latest answer.
     """
 
     number: int
@@ -72,11 +90,33 @@ class Segment(Struct, frozen=True):
     told: str = ""
     is_lost: bool = False
     language: str = ""
+    reread_to: int = 0
+    opinion: SecondOpinion | None = None
 
     @property
     def settled(self) -> bool:
         """True if the text covers all that was sent."""
         return self.settled_to >= self.sent_to
+
+    @property
+    def awaits_opinion(self) -> bool:
+        """True while another recognizer reads all that was sent."""
+        answered = self.opinion is not None and self.opinion.stop == self.reread_to
+        return self.reread_to == self.sent_to and not answered
+
+    @property
+    def best(self) -> Segment:
+        """The segment with the text that counts, by whichever recognizer."""
+        opinion = self.opinion
+        if opinion is None or opinion.text is None or opinion.stop != self.sent_to:
+            return self
+        return replace(
+            self,
+            text=opinion.text,
+            alternatives=opinion.alternatives,
+            words=opinion.words,
+            language=opinion.language,
+        )
 
 
 class Speculation(Struct, frozen=True):
@@ -184,6 +224,7 @@ class Turn(Struct, frozen=True):
         is_complete: whether the whole reply is made.
         untold: the final transcript and replies, with their notices, as far as they wait for those of earlier turns.
         said_over: words of the reply that was being said when it began; "" where none was.
+        silences: runs of windows without speech, as first and last sample, where speakers are told apart.
         speakers: who speaks when; None while that is not known.
         recovered_at: when a model was back that had been lost at work on the turn, in seconds; None if none was.
     """
@@ -210,6 +251,7 @@ class Turn(Struct, frozen=True):
     told_failures: tuple[tuple[str, str], ...] = ()
     is_complete: bool = False
     untold: tuple[Message, ...] = ()
+    silences: tuple[tuple[int, int], ...] = ()
     speakers: tuple[SpeakerSpan, ...] | None = None
     recovered_at: float | None = None
 
@@ -248,8 +290,8 @@ class Turn(Struct, frozen=True):
     def text(self) -> str:
         """Everything recognized so far."""
         if len(self.segments) == 1:
-            return self.segments[0].text
-        return " ".join([segment.text for segment in self.segments if segment.text])
+            return self.segments[0].best.text
+        return " ".join([segment.text for segment in self._best if segment.text])
 
     @property
     def stable_text(self) -> str:
@@ -279,6 +321,11 @@ class Turn(Struct, frozen=True):
         return self.ended_at is not None and all(segment.final for segment in self.segments)
 
     @property
+    def awaits_opinion(self) -> bool:
+        """True while the text may still become another recognizer's."""
+        return not self.asr_failed and any(segment.awaits_opinion for segment in self.segments)
+
+    @property
     def decoded(self) -> bool:
         """True if the text covers all audio that was sent."""
         return all(
@@ -290,9 +337,9 @@ class Turn(Struct, frozen=True):
         """Return what was recognized so far as a message."""
         covered_to = max((segment.covered_to for segment in self.segments), default=self.onset)
         end = self.speech_end if is_final else covered_to
-        words = tuple(word for segment in self.segments for word in segment.words)
+        words = tuple(word for segment in self._best for word in segment.words)
         text = self.text if is_final or end_is_likely else self.stable_text
-        language = next((segment.language for segment in self.segments if segment.language), "")
+        language = next((segment.language for segment in self._best if segment.language), "")
         return Transcript(
             self.number,
             text,
@@ -306,12 +353,12 @@ class Turn(Struct, frozen=True):
 
     def final_transcript(self, alternatives: int) -> Transcript:
         """Return the final transcript, with at most so many alternatives."""
-        found = join_alternatives([(s.text, s.alternatives) for s in self.segments], max(1, alternatives))
+        found = join_alternatives([(s.text, s.alternatives) for s in self._best], max(1, alternatives))
         transcript = self.transcript(is_final=True)
         return dataclasses.replace(
             transcript,
             alternatives=found if alternatives else (),
-            confidence=found[0].confidence if any(segment.alternatives for segment in self.segments) else 0.0,
+            confidence=found[0].confidence if any(segment.alternatives for segment in self._best) else 0.0,
             request_id=self.request_id,
             words=with_speakers(transcript.words, self.speakers or ()),
             speakers=self.speakers or (),
@@ -319,8 +366,18 @@ class Turn(Struct, frozen=True):
 
     def without_text(self) -> Turn:
         """Return the turn with nothing recognized."""
-        segments = tuple(replace(s, text="", told="", alternatives=(), words=()) for s in self.segments)
+        segments = tuple(replace(s, text="", told="", alternatives=(), words=(), opinion=None) for s in self.segments)
         return replace(self, segments=segments)
+
+    @property
+    def _best(self) -> tuple[Segment, ...]:
+        return tuple(segment.best for segment in self.segments)
+
+    def with_silence(self, begin: int, end: int) -> Turn:
+        """Return the turn with one more silence, or with the last one longer."""
+        if self.silences and self.silences[-1][1] == begin:
+            return replace(self, silences=(*self.silences[:-1], (self.silences[-1][0], end)))
+        return replace(self, silences=(*self.silences, (begin, end)))
 
     def with_segment(self, segment: Segment) -> Turn:
         """Return the turn with ``segment`` replaced or appended."""

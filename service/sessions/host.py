@@ -59,6 +59,8 @@ class SessionHost:
         client_secrets: short-lived secrets that callers have made.
         dialogs: the agents, and the sessions of their dialogs.
         speakers: tells speakers apart.
+        second_opinion: variant of the recognizer that reads turns again where their caller says nothing of it; "":
+            none.
     """
 
     models: Models
@@ -76,6 +78,7 @@ class SessionHost:
     client_secrets: ClientSecrets = field(default_factory=ClientSecrets)
     dialogs: Dialogs = field(default_factory=Dialogs)
     speakers: Speakers = field(default_factory=Speakers)
+    second_opinion: str = ""
 
     @property
     def workload(self) -> Workload:
@@ -93,12 +96,16 @@ class SessionHost:
             InvalidInputError: there is no such role, or no such variant of it.
         """
         for role, variant in variants.items():
-            known = self.engines.variants(role)
-            if variant not in known:
-                served = f"choose one of {', '.join(known)}" if known else "leave it out"
-                message = f"no variant {variant!r} of {role!r} is served: {served}"
-                raise InvalidInputError(f"{field_name}[{role}]", "UNKNOWN_VARIANT", message)
+            self.check_variant(role, variant, f"{field_name}[{role}]")
         return dict(variants)
+
+    def check_variant(self, role: str, variant: str, field_name: str) -> None:
+        """Raise InvalidInputError if no such variant of a role is served."""
+        known = self.engines.variants(role)
+        if variant not in known:
+            served = f"choose one of {', '.join(known)}" if known else "leave it out"
+            message = f"no variant {variant!r} of {role!r} is served: {served}"
+            raise InvalidInputError(field_name, "UNKNOWN_VARIANT", message)
 
     def languages(self, variants: Mapping[str, str]) -> Languages:
         """Return the languages of the recognizer that ``variants`` choose."""
@@ -188,5 +195,6 @@ class SessionHost:
         """
         turns = dataclasses.replace(config.turns, late_seconds=self.late_seconds)
         diarization = config.diarization or self.speakers.for_agent(config.dialog)
-        config = dataclasses.replace(config, turns=turns, diarization=diarization)
+        second = self.second_opinion if config.second_opinion is None else config.second_opinion
+        config = dataclasses.replace(config, turns=turns, diarization=diarization, second_opinion=second)
         return Conversation(config, self.models, voice or self.voice.new_stream(), self.workload, self.stages, name)

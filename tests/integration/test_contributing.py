@@ -82,9 +82,12 @@ def test_another_recognizer_as_a_variant(checkout: Path):
     write(checkout, recognizer)
     with started(checkout, serve.text, None) as address:
         heard = shell(checkout, f"{ask.text.strip()} --server {address} --json")
-        shipped = shell(checkout, f"{ask.text.split(' --variant')[0]} --server {address} --json")
-    texts = [transcript_of(lines) for lines in (heard, shipped)]
-    assert texts[0] == texts[1].upper() != texts[1]
+        plain = f"{ask.text.split(' --variant')[0]} --server {address} --json"
+        shipped, reread = shell(checkout, plain), shell(checkout, f"{plain} --second-opinion capitals --budget-ms 5000")
+    capitals, text, read = (transcript_of(lines) for lines in (heard, shipped, reread))
+    assert capitals == read == text.upper() != text
+    partial = next(event["text"] for event in map(json.loads, reread.splitlines()) if event["event"] == "transcript")
+    assert partial != partial.upper()
 
 
 def transcript_of(lines: str) -> str:

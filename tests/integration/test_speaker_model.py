@@ -57,21 +57,48 @@ async def test_the_probes_pass(model: TritonSpeakers):
     assert all([await probe.ask(model) for probe in (*SPEAKER_EMBEDDING.probes, SPEAKER_EMBEDDING.heartbeat)])
 
 
-def test_a_recording_tells_who_says_each_word(server_address: str):
-    """A man, a woman and the man again, over Riva's API."""
+def sounds_of(*names: str) -> list[np.ndarray]:
     paths = {one.path.stem: one.path for one in utterances()}
-    sounds = [soundfile.read(paths[name], dtype="int16")[0] for name in ("lights", "weather", "shopping_list")]
+    return [soundfile.read(paths[name], dtype="int16")[0] for name in names]
+
+
+def tags_of(server_address: str, audio: np.ndarray) -> list[list[int]]:
+    """The tags of each channel, in order, over Riva's API; ``audio`` is ``[samples]`` or ``[samples, channels]``."""
+    channels = audio.reshape(len(audio), -1).shape[1]
     config = riva_asr_pb2.RecognitionConfig(
         encoding=riva_audio_pb2.LINEAR_PCM,
         sample_rate_hertz=16_000,
+        audio_channel_count=channels,
+        enable_separate_recognition_per_channel=channels > 1,
         diarization_config={"enable_speaker_diarization": True, "max_speaker_count": 4},
     )
-    request = riva_asr_pb2.RecognizeRequest(config=config, audio=np.concatenate(sounds).tobytes())
+    request = riva_asr_pb2.RecognizeRequest(config=config, audio=audio.tobytes())
     with grpc.insecure_channel(server_address) as channel:
         found = riva_asr_pb2_grpc.RivaSpeechRecognitionStub(channel).Recognize(request, timeout=60)
-    (result,) = found.results
-    tags = [word.speaker_tag for word in result.alternatives[0].words]
-    assert [tag for tag, _ in itertools.groupby(tags)] == [1, 2, 1]
+    tags: dict[int, list[int]] = {}
+    for result in found.results:
+        tags.setdefault(result.channel_tag, []).extend(word.speaker_tag for word in result.alternatives[0].words)
+    return [[tag for tag, _ in itertools.groupby(of)] for _, of in sorted(tags.items())]
+
+
+def test_a_recording_tells_who_says_each_word(server_address: str):
+    """A man, a woman and the man again."""
+    sounds = sounds_of("lights", "weather", "shopping_list")
+    assert tags_of(server_address, np.concatenate(sounds)) == [[1, 2, 1]]
+
+
+def test_of_two_who_speak_at_once_the_louder_is_told(server_address: str):
+    man, woman, again = sounds_of("lights", "weather", "shopping_list")
+    both = again.copy()
+    both[: len(woman)] += woman[: len(both)] // 8
+    assert tags_of(server_address, np.concatenate((man, woman, both))) == [[1, 2, 1]]
+
+
+def test_channels_have_tags_of_their_own(server_address: str):
+    man, woman = sounds_of("lights", "weather")
+    audio = np.zeros((len(man) + len(woman), 2), np.int16)
+    audio[:, 0], audio[: len(woman), 1] = np.concatenate((man, woman)), woman
+    assert tags_of(server_address, audio) == [[1, 2], [1]]
 
 
 def test_a_window_without_sound_is_refused(triton_address: str):

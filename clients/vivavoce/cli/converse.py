@@ -25,6 +25,7 @@ from vivavoce.cli.options import (
     language_option,
     read_documents,
     read_hints,
+    second_opinion_option,
     seconds,
     understanding_options,
     variant_option,
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
 @budget_option
 @hint_options
 @variant_option
+@second_opinion_option
 @language_option
 @knowledge_option
 @engine_hints_option
@@ -84,6 +86,7 @@ def converse(
     longest_silence_ms: int | None,
     budget_ms: int | None,
     variants: Mapping[str, str],
+    second_opinion: str | None,
     language: str,
     knowledge: Sequence[str],
     hints: Sequence[str],
@@ -129,6 +132,7 @@ def converse(
                     reply_budget_seconds=seconds(budget_ms),
                     max_alternatives=alternatives,
                     variants=variants,
+                    second_opinion=second_opinion,
                     language=language,
                     knowledge=knowledge,
                     max_intents=intents,

@@ -27,6 +27,7 @@ from vivavoce.cli.options import (
     language_option,
     read_documents,
     read_hints,
+    second_opinion_option,
     seconds,
     understanding_options,
     variant_option,
@@ -53,6 +54,7 @@ _REPORT_SECONDS = 0.2
 @budget_option
 @hint_options
 @variant_option
+@second_opinion_option
 @language_option
 @knowledge_option
 @engine_hints_option
@@ -78,6 +80,7 @@ def mic(
     longest_silence_ms: int | None,
     budget_ms: int | None,
     variants: Mapping[str, str],
+    second_opinion: str | None,
     language: str,
     knowledge: Sequence[str],
     hints: Sequence[str],
@@ -122,6 +125,7 @@ def mic(
                     reply_budget_seconds=seconds(budget_ms),
                     max_alternatives=alternatives,
                     variants=variants,
+                    second_opinion=second_opinion,
                     language=language,
                     knowledge=knowledge,
                     max_intents=intents,

@@ -193,6 +193,15 @@ def variant_option(command: _C) -> _C:
     )(command)
 
 
+def second_opinion_option(command: _C) -> _C:
+    """Add `--second-opinion`."""
+    return click.option(
+        "--second-opinion",
+        metavar="NAME",
+        help='Have this recognizer read each utterance again, "" for none.  [default: the server\'s choice]',
+    )(command)
+
+
 def language_option(command: _C) -> _C:
     """Add `--language`."""
     return click.option(

@@ -45,6 +45,10 @@ class _Spoken:
 @click.option("--ssml", "is_ssml", is_flag=True, help="TEXT is SSML.")
 @click.option("--voice", metavar="NAME", default="", help="Name of the voice.  [default: that of the server]")
 @click.option(
+    "--language", metavar="TAG", default="",
+    help="Language of the text, such as de: a voice that speaks it is chosen.  [default: that of the voice]",
+)  # fmt: skip
+@click.option(
     "--rate", "rate_hz", metavar="HZ", type=click.IntRange(8_000, 48_000), default=24_000, show_default=True,
     help="Samples a second.",
 )  # fmt: skip
@@ -65,6 +69,7 @@ def say(
     out: Path,
     is_ssml: bool,
     voice: str,
+    language: str,
     rate_hz: int,
     speed: float,
     seed: int,
@@ -84,6 +89,7 @@ def say(
     asked: dict[str, Any] = {
         "ssml" if is_ssml else "text": spoken,
         "voice": voice,
+        "language": language,
         "audio": vivavoce.AudioFormat(encoding, rate_hz),
         "speed": speed,
         "seed": seed,

@@ -10,10 +10,17 @@ import click
 
 from vivavoce.cli.connection import Connection, server_option
 from vivavoce.cli.extras import extra
-from vivavoce.cli.options import budget_option, context_options, knowledge_option, read_documents, seconds
+from vivavoce.cli.options import (
+    budget_option,
+    context_options,
+    knowledge_option,
+    read_documents,
+    seconds,
+    variant_option,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from vivavoce.wyoming import Settings
@@ -30,6 +37,16 @@ if TYPE_CHECKING:
 @server_option
 @context_options
 @budget_option
+@variant_option
+@click.option(
+    "--language",
+    "languages",
+    metavar="CODE",
+    multiple=True,
+    default=("en",),
+    show_default=True,
+    help="Language that the recognizer and a voice of the server serve, such as de. May be repeated.",
+)
 @knowledge_option
 @click.option("--agent", metavar="NAME", default="", help="Have texts answered by this agent.  [default: none]")
 def wyoming(
@@ -39,6 +56,8 @@ def wyoming(
     contexts: Sequence[str],
     context_files: Sequence[Path],
     budget_ms: int | None,
+    variants: Mapping[str, str],
+    languages: Sequence[str],
     knowledge: Sequence[str],
     agent: str,
 ) -> None:
@@ -53,7 +72,8 @@ def wyoming(
         where = parse_uri(uri)
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--uri") from error
-    settings = Settings(read_documents(contexts, context_files), seconds(budget_ms), agent, knowledge)
+    documents = read_documents(contexts, context_files)
+    settings = Settings(documents, seconds(budget_ms), agent, knowledge, variants, languages)
     try:
         asyncio.run(_serve(where, server, settings))
     except OSError as error:

@@ -196,12 +196,13 @@ class Client:
         """
         return self._run(lambda: self._client.ask(text, **options))
 
-    def say(
+    def say(  # noqa: PLR0913 - one an option
         self,
         text: str | None = None,
         *,
         ssml: str | None = None,
         voice: str = "",
+        language: str = "",
         audio: AudioFormat = SPEECH_AUDIO,
         speed: float = 1.0,
         seed: int = 0,
@@ -217,7 +218,16 @@ class Client:
         """
 
         async def begin() -> AsyncGenerator[SpeechChunk, None]:
-            return self._client.say(text, ssml=ssml, voice=voice, audio=audio, speed=speed, seed=seed, lexicon=lexicon)
+            return self._client.say(
+                text,
+                ssml=ssml,
+                voice=voice,
+                language=language,
+                audio=audio,
+                speed=speed,
+                seed=seed,
+                lexicon=lexicon,
+            )
 
         return chunks(self._run(begin), self._run)
 

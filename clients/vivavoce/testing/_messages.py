@@ -186,6 +186,7 @@ def _transcript(transcript: Transcript) -> pb.Transcript:
         alternatives=[pb.Alternative(text=one.text, confidence=one.confidence) for one in transcript.alternatives],
         confidence=transcript.confidence or 0.0,
         request_id=transcript.request_id,
+        language_code=transcript.language,
     )
 
 

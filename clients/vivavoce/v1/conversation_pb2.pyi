@@ -128,20 +128,22 @@ class EndOfUtterance(_message.Message):
     def __init__(self) -> None: ...
 
 class ConversationUpdate(_message.Message):
-    __slots__ = ("endpointing", "documents", "phrase_hints", "session", "knowledge", "variants")
+    __slots__ = ("endpointing", "documents", "phrase_hints", "session", "knowledge", "variants", "second_opinion")
     ENDPOINTING_FIELD_NUMBER: _ClassVar[int]
     DOCUMENTS_FIELD_NUMBER: _ClassVar[int]
     PHRASE_HINTS_FIELD_NUMBER: _ClassVar[int]
     SESSION_FIELD_NUMBER: _ClassVar[int]
     KNOWLEDGE_FIELD_NUMBER: _ClassVar[int]
     VARIANTS_FIELD_NUMBER: _ClassVar[int]
+    SECOND_OPINION_FIELD_NUMBER: _ClassVar[int]
     endpointing: EndpointingConfig
     documents: DocumentList
     phrase_hints: PhraseHintsList
     session: SessionParameters
     knowledge: KnowledgeList
     variants: VariantChoice
-    def __init__(self, endpointing: _Optional[_Union[EndpointingConfig, _Mapping]] = ..., documents: _Optional[_Union[DocumentList, _Mapping]] = ..., phrase_hints: _Optional[_Union[PhraseHintsList, _Mapping]] = ..., session: _Optional[_Union[SessionParameters, _Mapping]] = ..., knowledge: _Optional[_Union[KnowledgeList, _Mapping]] = ..., variants: _Optional[_Union[VariantChoice, _Mapping]] = ...) -> None: ...
+    second_opinion: str
+    def __init__(self, endpointing: _Optional[_Union[EndpointingConfig, _Mapping]] = ..., documents: _Optional[_Union[DocumentList, _Mapping]] = ..., phrase_hints: _Optional[_Union[PhraseHintsList, _Mapping]] = ..., session: _Optional[_Union[SessionParameters, _Mapping]] = ..., knowledge: _Optional[_Union[KnowledgeList, _Mapping]] = ..., variants: _Optional[_Union[VariantChoice, _Mapping]] = ..., second_opinion: _Optional[str] = ...) -> None: ...
 
 class VariantChoice(_message.Message):
     __slots__ = ("variants",)
@@ -194,7 +196,7 @@ class PhraseHintsList(_message.Message):
     def __init__(self, groups: _Optional[_Iterable[_Union[PhraseHints, _Mapping]]] = ...) -> None: ...
 
 class ConversationConfig(_message.Message):
-    __slots__ = ("audio", "language_code", "interim_results", "endpointing", "documents", "phrase_hints", "reply_budget", "max_alternatives", "variants", "reply_audio", "interruption", "agent", "session", "max_intents", "time_zone", "current_time", "ignore_engine_hints", "knowledge", "diarization")
+    __slots__ = ("audio", "language_code", "interim_results", "endpointing", "documents", "phrase_hints", "reply_budget", "max_alternatives", "variants", "reply_audio", "interruption", "agent", "session", "max_intents", "time_zone", "current_time", "ignore_engine_hints", "knowledge", "diarization", "second_opinion")
     class VariantsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -221,6 +223,7 @@ class ConversationConfig(_message.Message):
     IGNORE_ENGINE_HINTS_FIELD_NUMBER: _ClassVar[int]
     KNOWLEDGE_FIELD_NUMBER: _ClassVar[int]
     DIARIZATION_FIELD_NUMBER: _ClassVar[int]
+    SECOND_OPINION_FIELD_NUMBER: _ClassVar[int]
     audio: AudioConfig
     language_code: str
     interim_results: bool
@@ -240,7 +243,8 @@ class ConversationConfig(_message.Message):
     ignore_engine_hints: bool
     knowledge: _containers.RepeatedScalarFieldContainer[str]
     diarization: DiarizationConfig
-    def __init__(self, audio: _Optional[_Union[AudioConfig, _Mapping]] = ..., language_code: _Optional[str] = ..., interim_results: _Optional[bool] = ..., endpointing: _Optional[_Union[EndpointingConfig, _Mapping]] = ..., documents: _Optional[_Iterable[_Union[_reply_pb2.Document, _Mapping]]] = ..., phrase_hints: _Optional[_Iterable[_Union[PhraseHints, _Mapping]]] = ..., reply_budget: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., max_alternatives: _Optional[int] = ..., variants: _Optional[_Mapping[str, str]] = ..., reply_audio: _Optional[_Union[ReplyAudioConfig, _Mapping]] = ..., interruption: _Optional[_Union[InterruptionConfig, _Mapping]] = ..., agent: _Optional[str] = ..., session: _Optional[_Union[SessionConfig, _Mapping]] = ..., max_intents: _Optional[int] = ..., time_zone: _Optional[str] = ..., current_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ignore_engine_hints: _Optional[bool] = ..., knowledge: _Optional[_Iterable[str]] = ..., diarization: _Optional[_Union[DiarizationConfig, _Mapping]] = ...) -> None: ...
+    second_opinion: str
+    def __init__(self, audio: _Optional[_Union[AudioConfig, _Mapping]] = ..., language_code: _Optional[str] = ..., interim_results: _Optional[bool] = ..., endpointing: _Optional[_Union[EndpointingConfig, _Mapping]] = ..., documents: _Optional[_Iterable[_Union[_reply_pb2.Document, _Mapping]]] = ..., phrase_hints: _Optional[_Iterable[_Union[PhraseHints, _Mapping]]] = ..., reply_budget: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., max_alternatives: _Optional[int] = ..., variants: _Optional[_Mapping[str, str]] = ..., reply_audio: _Optional[_Union[ReplyAudioConfig, _Mapping]] = ..., interruption: _Optional[_Union[InterruptionConfig, _Mapping]] = ..., agent: _Optional[str] = ..., session: _Optional[_Union[SessionConfig, _Mapping]] = ..., max_intents: _Optional[int] = ..., time_zone: _Optional[str] = ..., current_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ignore_engine_hints: _Optional[bool] = ..., knowledge: _Optional[_Iterable[str]] = ..., diarization: _Optional[_Union[DiarizationConfig, _Mapping]] = ..., second_opinion: _Optional[str] = ...) -> None: ...
 
 class DiarizationConfig(_message.Message):
     __slots__ = ("max_speakers",)
@@ -354,7 +358,7 @@ class SpeechBegan(_message.Message):
     def __init__(self, turn: _Optional[int] = ..., start: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class Transcript(_message.Message):
-    __slots__ = ("turn", "text", "is_final", "start", "end", "alternatives", "confidence", "request_id", "speakers")
+    __slots__ = ("turn", "text", "is_final", "start", "end", "alternatives", "confidence", "request_id", "speakers", "language_code")
     TURN_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
     IS_FINAL_FIELD_NUMBER: _ClassVar[int]
@@ -364,6 +368,7 @@ class Transcript(_message.Message):
     CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     SPEAKERS_FIELD_NUMBER: _ClassVar[int]
+    LANGUAGE_CODE_FIELD_NUMBER: _ClassVar[int]
     turn: int
     text: str
     is_final: bool
@@ -373,7 +378,8 @@ class Transcript(_message.Message):
     confidence: float
     request_id: str
     speakers: _containers.RepeatedCompositeFieldContainer[SpeakerSpan]
-    def __init__(self, turn: _Optional[int] = ..., text: _Optional[str] = ..., is_final: _Optional[bool] = ..., start: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., end: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., alternatives: _Optional[_Iterable[_Union[Alternative, _Mapping]]] = ..., confidence: _Optional[float] = ..., request_id: _Optional[str] = ..., speakers: _Optional[_Iterable[_Union[SpeakerSpan, _Mapping]]] = ...) -> None: ...
+    language_code: str
+    def __init__(self, turn: _Optional[int] = ..., text: _Optional[str] = ..., is_final: _Optional[bool] = ..., start: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., end: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., alternatives: _Optional[_Iterable[_Union[Alternative, _Mapping]]] = ..., confidence: _Optional[float] = ..., request_id: _Optional[str] = ..., speakers: _Optional[_Iterable[_Union[SpeakerSpan, _Mapping]]] = ..., language_code: _Optional[str] = ...) -> None: ...
 
 class SpeakerSpan(_message.Message):
     __slots__ = ("speaker", "start", "end")

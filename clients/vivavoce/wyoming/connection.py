@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from wyoming.asr import Transcribe, Transcript
@@ -21,7 +21,7 @@ from vivavoce.wyoming.speech_out import Speaking, speak
 from vivavoce.wyoming.transcription import Hearing
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from wyoming.error import Error
     from wyoming.event import Event, Eventable
@@ -46,6 +46,10 @@ class Settings:
     """Agent that answers texts; "": every text stands alone."""
     knowledge: Sequence[str] = ()
     """Knowledge bases that answers are looked for in."""
+    variants: Mapping[str, str] = field(default_factory=dict)
+    """The engine of a role by its name, where the service has several."""
+    languages: Sequence[str] = (info.LANGUAGE,)
+    """Codes of what recognizer and voices serve, which clients are told and may choose from."""
 
 
 class Connection:
@@ -100,7 +104,7 @@ class Connection:
             self._speaking = None
 
     async def _describe(self, _: Describe) -> None:
-        await self._send(info.describe())
+        await self._send(info.describe(self._settings.languages))
 
     async def _select(self, selection: SelectProgram) -> None:
         _check_program(selection.name)
@@ -112,7 +116,7 @@ class Connection:
         self.abandon()
         self._ignoring_audio = False
         _check_program(request.name)
-        _check_language(request.language)
+        self._check_language(request.language)
         self._request = request
 
     async def _audio_start(self, start: AudioStart) -> None:
@@ -143,7 +147,7 @@ class Connection:
 
     async def _answer(self, transcript: Transcript) -> None:
         try:
-            _check_language(transcript.language)
+            _check_language(transcript.language, (info.LANGUAGE,))
             reply = replies.handled(await self._ask(transcript.text, transcript.context), transcript.context)
         except (RefusedError, vivavoce.VivavoceError) as error:
             await self._fail_to_handle(error_event(error), transcript)
@@ -162,15 +166,15 @@ class Connection:
     async def _synthesize(self, request: Synthesize) -> None:
         # Behind a text that is streamed the whole of it comes again, for servers that take none in pieces.
         if self._speaking is None:
-            _check_voice(request.voice)
-            await speak(self._client, request.text, request.text_format, self._send)
+            language = self._language_of(request.voice)
+            await speak(self._client, request.text, request.text_format, language, self._send)
 
     async def _synthesize_start(self, start: SynthesizeStart) -> None:
         self.abandon()
-        _check_voice(start.voice)
+        language = self._language_of(start.voice)
         if start.text_format not in {None, "text"}:
             raise RefusedError("bad-event", "SSML is not spoken in pieces; send it with synthesize.")
-        self._speaking = Speaking(self._client, self._send, self._tasks)
+        self._speaking = Speaking(self._client, language, self._send, self._tasks)
 
     async def _synthesize_chunk(self, chunk: SynthesizeChunk) -> None:
         if self._speaking is None:
@@ -184,8 +188,23 @@ class Connection:
         self.ended, self._speaking = self._speaking.failed, None
 
     def _begin(self, audio: AudioFormat) -> Hearing:
-        self._hearing = Hearing(self._client, self._request, audio, self._send, self._tasks)
+        self._hearing = Hearing(self._client, self._request, self._settings.variants, audio, self._send, self._tasks)
         return self._hearing
+
+    def _language_of(self, voice: SynthesizeVoice | None) -> str:
+        """Return the tag of what a voice is to speak; "" for the voice's own.
+
+        Raises:
+            RefusedError: There is no such voice, or none that speaks the language.
+        """
+        if voice is None:
+            return ""
+        _check_program(voice.name)
+        self._check_language(voice.language)
+        return voice.language or ""
+
+    def _check_language(self, tag: object) -> None:
+        _check_language(tag, self._settings.languages)
 
     async def _ask(self, text: object, context: object) -> vivavoce.Reply:
         if not isinstance(text, str):
@@ -195,6 +214,7 @@ class Connection:
             text,
             documents=settings.documents,
             reply_budget_seconds=settings.reply_budget_seconds,
+            variants=settings.variants,
             knowledge=settings.knowledge,
             agent=settings.agent,
             session=vivavoce.Session(self._session_of(context)) if settings.agent else None,
@@ -235,12 +255,6 @@ def _is_one_of(event: Event, *kinds: type[Eventable]) -> bool:
     return any(kind.is_type(event.type) for kind in kinds)
 
 
-def _check_voice(voice: SynthesizeVoice | None) -> None:
-    if voice is not None:
-        _check_program(voice.name)
-        _check_language(voice.language)
-
-
 def _check_program(name: object) -> None:
     if not info.check_program(name):
         raise RefusedError(
@@ -248,6 +262,7 @@ def _check_program(name: object) -> None:
         )
 
 
-def _check_language(tag: object) -> None:
-    if not info.check_language(tag):
-        raise RefusedError("unsupported-language", f"That language is not served; choose {info.LANGUAGE}, or none.")
+def _check_language(tag: object, languages: Sequence[str]) -> None:
+    if not info.check_language(tag, languages):
+        named = ", ".join(languages)
+        raise RefusedError("unsupported-language", f"That language is not served; choose {named}, or none.")

@@ -28,8 +28,10 @@ _SENTENCE = re.compile(r".*?[.!?…][\"')\]]*\s+|.*?\n+", re.DOTALL)
 _NOTHING_TO_SPEAK = {"NOTHING_TO_SPEAK", "EMPTY_TEXT"}
 
 
-async def speak(client: vivavoce.Client, text: object, text_format: object, send: Send) -> None:
+async def speak(client: vivavoce.Client, text: object, text_format: object, language: str, send: Send) -> None:
     """Send a text as speech: `audio-start`, `audio-chunk` …, `audio-stop`.
+
+    `language` is the tag of the text's language; "": that of the voice.
 
     Raises:
         RefusedError: The text is none, or of a format that there is not.
@@ -39,7 +41,8 @@ async def speak(client: vivavoce.Client, text: object, text_format: object, send
         raise RefusedError("bad-event", "The text of an event must be a text.")
     if text_format not in {None, SynthesizeTextFormat.TEXT, SynthesizeTextFormat.SSML}:
         raise RefusedError("bad-event", "That format of text is not spoken; choose text or ssml.")
-    speech = client.say(ssml=text) if text_format == SynthesizeTextFormat.SSML else client.say(text)
+    is_ssml = text_format == SynthesizeTextFormat.SSML
+    speech = client.say(ssml=text, language=language) if is_ssml else client.say(text, language=language)
     async with aclosing(speech) as chunks:
         # A text that is refused has no audio, not even an empty one.
         first = await anext(chunks, None)
@@ -56,6 +59,7 @@ class Speaking:
 
     Args:
         client: The service.
+        language: Tag of the text's language; "": that of the voice.
         send: Sends an event to the client.
         tasks: Runs the work, and sees to it that nothing of it is left.
 
@@ -63,8 +67,8 @@ class Speaking:
         failed: Whether the speech is not whole, because of an error that the client was told of.
     """
 
-    def __init__(self, client: vivavoce.Client, send: Send, tasks: TaskScope) -> None:
-        self._client = client
+    def __init__(self, client: vivavoce.Client, language: str, send: Send, tasks: TaskScope) -> None:
+        self._client, self._language = client, language
         self._send = send
         self._text = ""
         self.failed = False
@@ -126,7 +130,7 @@ class Speaking:
     async def _speak_one(self, sentence: str, *, begun: bool) -> bool:
         """Speak a sentence, if it has words; return whether audio has begun."""
         try:
-            async with aclosing(self._client.say(sentence)) as chunks:
+            async with aclosing(self._client.say(sentence, language=self._language)) as chunks:
                 async for chunk in chunks:
                     if not begun:
                         await self._send(AudioStart(rate=RATE_HZ, width=_WIDTH, channels=1))

@@ -15,7 +15,7 @@ from vivavoce.wyoming.info import LANGUAGE
 from vivavoce.wyoming.stable_words import StableWords
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 
     from numpy.typing import NDArray
     from wyoming.audio import AudioChunk, AudioFormat
@@ -38,6 +38,7 @@ class Hearing:
     Args:
         client: The service.
         request: How to transcribe.
+        variants: The engine of a role by its name, where the service has several.
         audio: Format of the stream.
         send: Sends an event to the client.
         tasks: Runs the work, and sees to it that nothing of it is left.
@@ -53,6 +54,7 @@ class Hearing:
         self,
         client: vivavoce.Client,
         request: Transcribe,
+        variants: Mapping[str, str],
         audio: AudioFormat,
         send: Send,
         tasks: TaskScope,
@@ -60,6 +62,7 @@ class Hearing:
         check_format(audio)
         self._client = client
         self._hints = phrase_hints(request)
+        self._language, self._variants = request.language or "", variants
         self._rate_hz = audio.rate
         self._resampler = Resampler(audio.rate)
         self._send = send
@@ -106,16 +109,19 @@ class Hearing:
 
     async def _transcribe(self) -> None:
         try:
-            await self._send(TranscriptStart(language=LANGUAGE))
-            text = await self._converse()
-            await self._send(Transcript(text=text, language=LANGUAGE))
+            await self._send(TranscriptStart(language=self._language or LANGUAGE))
+            text, language = await self._converse()
+            await self._send(Transcript(text=text, language=language or self._language or LANGUAGE))
             await self._send(TranscriptStop())
         except (vivavoce.VivavoceError, RefusedError) as error:
             self.failed = True
             await self._send(error_event(error))
 
-    async def _converse(self) -> str:
-        """Hold the conversation up to its final transcript; return that, "" for none.
+    async def _converse(self) -> tuple[str, str]:
+        """Hold the conversation up to its final transcript.
+
+        Returns:
+            Its text, "" for none, and the code of the language that was spoken, "" where that is not told.
 
         Raises:
             RefusedError: Recognition failed: Home Assistant would carry out what is left of the words.
@@ -127,20 +133,22 @@ class Hearing:
             interim_results=True,
             endpointing=vivavoce.Endpointing(disabled=True),
             phrase_hints=self._hints,
+            language=self._language,
+            variants=self._variants,
         )
         try:
             async for event in conversation:
                 match event:
                     case vivavoce.Notice(code=vivavoce.NoticeCode.STAGE_FAILED):
                         raise RefusedError("stage-failed", event.message)
-                    case vivavoce.Transcript(text=text, is_final=True):
+                    case vivavoce.Transcript(text=text, is_final=True, language=language):
                         await self._tell(words.final(text))
-                        return text
+                        return text, language
                     case vivavoce.Transcript(text=text):
                         await self._tell(words.partial(text))
         finally:
             await conversation.aclose()
-        return ""
+        return "", ""
 
     async def _tell(self, text: str) -> None:
         if text:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from engines.asr.fastconformer.features import FRAME_SAMPLES, LogMel
+from engines.asr.fastconformer.features import FRAME_SAMPLES, LogMel, normalized
 from engines.asr.fastconformer.names import SUBSAMPLED
 
 if TYPE_CHECKING:
@@ -50,12 +50,14 @@ class Chunk:
         audio: all samples so far, float32 ``[samples]``.
         ends: True if the audio is all there will be, and the chunk may be shorter.
         prompt: language of a network with prompts.
+        features: of the whole utterance, where they are normalized over it; see :meth:`Encoder.normalized`.
     """
 
     stream: Stream
     audio: Floats
     ends: bool = False
     prompt: int = 0
+    features: Floats | None = None
 
 
 class Step(Protocol):
@@ -92,6 +94,15 @@ class Encoder:
         """Return the encoder frames of an utterance of so many samples."""
         mels = samples // FRAME_SAMPLES
         return _lengths(mels)[2] if mels else 0
+
+    def normalized(self, audio: Floats) -> Floats | None:
+        """Return a whole utterance's features, or None without normalization.
+
+        They are float32 ``[mels, bins]``.
+        """
+        if not self._shape.normalizes or len(audio) < FRAME_SAMPLES:
+            return None
+        return normalized(self._features.frames(audio, 0, len(audio) // FRAME_SAMPLES))
 
     def read(self, chunks: Sequence[Chunk]) -> tuple[list[Floats], list[Stream]]:
         """Read one chunk of each of several streams.
@@ -165,7 +176,10 @@ class Encoder:
         mels = len(chunk.audio) // FRAME_SAMPLES if chunk.ends else end
         sound = np.zeros((shape.chunk_mels, shape.mel_bins), np.float32)
         offset = shape.lead if index == 0 else 0
-        heard = self._features.frames(chunk.audio, first, min(end, mels))
+        if chunk.features is None:
+            heard = self._features.frames(chunk.audio, first, min(end, mels))
+        else:
+            heard = chunk.features[first : min(end, mels)]
         sound[offset : offset + len(heard)] = heard
         one, two, three = _lengths(mels) if chunk.ends else (np.iinfo(np.int64).max,) * 3
         frames = shape.chunk_frames

@@ -1,4 +1,4 @@
-"""Log-mel features as NeMo computes them for streaming, without normalization."""
+"""Log-mel features as NeMo computes them, for streaming without normalization."""
 
 from __future__ import annotations
 
@@ -22,6 +22,16 @@ _FOURIER = 512
 _PREEMPHASIS = np.float32(0.97)
 _FLOOR = np.float32(2**-24)
 _MARGIN = (_FOURIER - _WINDOW) // 2
+
+
+_MIN_DEVIATION = np.float32(1e-5)
+
+
+def normalized(frames: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return an utterance's frames with each bin at mean 0 and deviation 1."""
+    deviations = frames.std(0, ddof=1) if len(frames) > 1 else np.zeros(frames.shape[1], np.float32)
+    found: NDArray[np.float32] = (frames - frames.mean(0)) / (deviations + _MIN_DEVIATION)
+    return found
 
 
 class LogMel:

@@ -38,6 +38,9 @@ _T = TypeVar("_T")
 
 Decoder = Literal["rnnt", "ctc"]
 
+MAX_SECONDS = 3600.0
+MAX_ANEW_SECONDS = 48.0
+"""Longest utterance that is decoded anew for every text."""
 MAX_ROWS = 16
 """Streams of one step: a final text waits for one step at most."""
 
@@ -54,6 +57,7 @@ class _Progress:
         last: best CTC token of the last frame.
         log_probabilities: CTC's, of each chunk, where alternatives or hints need them.
         frames: encoder frames of the tokens of the last text.
+        features: of the whole utterance, where they are normalized over it.
     """
 
     stream: Stream = field(default_factory=Stream)
@@ -61,6 +65,7 @@ class _Progress:
     last: int = -1
     log_probabilities: list[Floats] = field(default_factory=list)
     frames: list[int] = field(default_factory=list)
+    features: Floats | None = None
 
     def fork(self) -> _Progress:
         """Return a copy that can be gone on with by itself."""
@@ -70,7 +75,7 @@ class _Progress:
 
 
 class FastConformerRecognizer:
-    """Recognizer that reads each chunk once.
+    """Recognizer that reads each chunk once, or all of them for every text.
 
     See :class:`engines.asr.serving.recognizer.Recognizer`.
 
@@ -86,11 +91,8 @@ class FastConformerRecognizer:
 
     Attributes:
         max_seconds: Longest utterance, in seconds: its audio is kept, 4 MB a minute.
-        is_streaming: True.
+        is_streaming: False where features are normalized over the utterance, so that it is decoded anew.
     """
-
-    max_seconds = 3600.0
-    is_streaming = True
 
     def __init__(
         self,
@@ -103,6 +105,8 @@ class FastConformerRecognizer:
         decoder: Decoder,
         prompts: Mapping[str, int] | None = None,
     ) -> None:
+        self.is_streaming = not shape.normalizes
+        self.max_seconds = MAX_SECONDS if self.is_streaming else MAX_ANEW_SECONDS
         self._shape = shape
         self._encoder = encoder
         self._tokenizer = tokenizer
@@ -113,6 +117,8 @@ class FastConformerRecognizer:
 
     def covered_samples(self, samples: int) -> int:
         """Return the samples that the whole chunks of so many hold."""
+        if not self.is_streaming:
+            return samples
         return self._shape.samples_until(self._shape.whole_chunks(samples))
 
     def text(self, tokens: Sequence[int]) -> str:
@@ -130,7 +136,7 @@ class FastConformerRecognizer:
     def transcribe(self, utterances: Sequence[Utterance], *, thorough: bool) -> list[list[int]]:
         """Return the tokens of each utterance; see ``Recognizer.transcribe``."""
         self._read_whole_chunks(utterances)
-        if not thorough:
+        if self.is_streaming and not thorough:
             return [list(_progress(utterance).hypothesis.tokens) for utterance in utterances]
         return [ended.hypothesis.tokens for ended in self._read_ends(utterances)]
 
@@ -150,7 +156,7 @@ class FastConformerRecognizer:
         """
         wait([utterance.bias for utterance in utterances if utterance.bias], hints_seconds)
         self._read_whole_chunks(utterances)
-        if not thorough:
+        if self.is_streaming and not thorough:
             return [[_alternative(_progress(utterance).hypothesis)] for utterance in utterances]
         ends = self._read_ends(utterances)
         return [self._alternatives(utterance, ended) for utterance, ended in zip(utterances, ends, strict=True)]
@@ -177,14 +183,14 @@ class FastConformerRecognizer:
 
     def _read_whole_chunks(self, utterances: Sequence[Utterance]) -> None:
         """Take in all chunks that are complete."""
-        due = list(utterances)
+        due = list(utterances) if self.is_streaming else []
         while due := [one for one in due if _progress(one).stream.chunks < self._shape.whole_chunks(len(one))]:
             for batch in _batches(due):
                 self._read([(one, _progress(one)) for one in batch], ends=False)
 
     def _read_ends(self, utterances: Sequence[Utterance]) -> list[_Progress]:
         """Read what is left of each utterance; their states stay as they are."""
-        forks = [_progress(utterance).fork() for utterance in utterances]
+        forks = [self._begun(utterance) for utterance in utterances]
         due = list(zip(utterances, forks, strict=True))
         while due := [(one, fork) for one, fork in due if self._has_more(one, fork)]:
             for batch in _batches(due):
@@ -193,13 +199,25 @@ class FastConformerRecognizer:
             _progress(utterance).frames = fork.hypothesis.frames
         return forks
 
+    def _begun(self, utterance: Utterance) -> _Progress:
+        """Return a state to read an utterance to its end from."""
+        if self.is_streaming:
+            return _progress(utterance).fork()
+        return _Progress(features=self._encoder.normalized(utterance.audio))
+
     def _has_more(self, utterance: Utterance, progress: _Progress) -> bool:
         return progress.stream.chunks * self._shape.chunk_frames < self._encoder.frames_of(len(utterance))
 
     def _read(self, rows: Sequence[tuple[Utterance, _Progress]], *, ends: bool) -> None:
         """Read one chunk of each utterance and go on with its hypothesis."""
         chunks = [
-            Chunk(progress.stream, utterance.audio, ends, self._prompts.get(utterance.language, self._prompts[""]))
+            Chunk(
+                progress.stream,
+                utterance.audio,
+                ends,
+                self._prompts.get(utterance.language, self._prompts[""]),
+                progress.features,
+            )
             for utterance, progress in rows
         ]
         encoded, streams = self._encoder.read(chunks)

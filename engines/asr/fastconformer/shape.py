@@ -18,6 +18,9 @@ FRAME_SECONDS = 0.08
 """Duration of one encoder frame: what word times are rounded to."""
 
 
+_FLAGS = ("has_ctc", "normalizes")
+
+
 @dataclass(frozen=True, slots=True)
 class Shape:
     """Sizes of a network and its look-ahead.
@@ -37,6 +40,7 @@ class Shape:
         max_symbols: tokens that the transducer may emit in one frame.
         has_ctc: True if there is a CTC head.
         prompts: languages of a prompt; 0 for a network without one.
+        normalizes: True if features are normalized over the whole utterance, which is decoded anew for every text.
     """
 
     mel_bins: int
@@ -53,6 +57,7 @@ class Shape:
     max_symbols: int = 10
     has_ctc: bool = False
     prompts: int = 0
+    normalizes: bool = False
 
     @classmethod
     def of(cls, card: Mapping[str, Any]) -> Shape:
@@ -66,8 +71,8 @@ class Shape:
         if not isinstance(stated, dict) or not set(stated) <= set(fields):
             raise ValueError("the card of the recognizer states no sizes that are known: import the engine again")
         try:
-            sizes = {name: int(value) for name, value in stated.items() if name != "has_ctc"}
-            shape = cls(**sizes, has_ctc=stated.get("has_ctc") is True)
+            read: dict[str, Any] = {name: one is True if name in _FLAGS else int(one) for name, one in stated.items()}
+            shape = cls(**read)
         except TypeError as error:
             raise ValueError(f"the card of the recognizer lacks sizes ({error}): import the engine again") from error
         if min(shape.mel_bins, shape.layers, shape.width, shape.heads, shape.channels, shape.kernel, shape.pieces) < 1:

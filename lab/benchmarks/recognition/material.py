@@ -8,11 +8,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import soxr
 
 from benchmarks.conversation import TWO_CITIES
 from benchmarks.sla.material import DEMONSTRATION, RATE_HZ, read_items
 from benchmarks.sla.material import samples as read_samples
 from engines.build.moonshine import find_assets
+from engines.tts.synthesizer import Part, speak
+from engines.tts.voice import Voice
+from engines.tts.waveform import SAMPLE_RATE as VOICE_RATE_HZ
 from pipelines.turns.listening import PREROLL, SOFT_LIMIT, SOFT_PAUSE
 from pipelines.turns.pausing import SPECULATION_WINDOWS
 from pipelines.vad.endpointing import Boundary, Endpointer, EndpointingConfig
@@ -29,6 +33,9 @@ if TYPE_CHECKING:
 BECKETT = "Ever tried. Ever failed. No matter. Try again. Fail again. Fail better."
 READINGS = {"two_cities.wav": TWO_CITIES, "beckett.wav": BECKETT}
 """The human recordings that come inside moonshine-voice, and what is read in them."""
+
+
+DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +87,18 @@ def commands(folder: Path, count: int, model: SileroModel) -> list[Recording]:
         Recording(name, tuple(cut(_load(folder / "audio" / name), model)), values=tuple(labels[name]["slots"].values()))
         for name in chosen
     ]
+
+
+def digit_strings(count: int, model: SileroModel) -> list[Recording]:
+    """Returns numbers of four to ten digits in groups, as people tell them; the voice of ``tts`` says them."""
+    drawn, voice, made = random.Random(1), Voice(1), []
+    for number in range(count):
+        digits = [drawn.choice(DIGITS) for _ in range(drawn.randint(4, 10))]
+        text = ", ".join(" ".join(digits[at : at + 3]) for at in range(0, len(digits), 3))
+        pieces = list(speak(voice, [Part(text, speed=drawn.uniform(0.85, 1.2))], seed=number))
+        audio = np.asarray(soxr.resample(np.concatenate(pieces), VOICE_RATE_HZ, RATE_HZ), np.float32)
+        made.append(Recording(f"digits-{number}", tuple(cut(np.pad(audio, RATE_HZ), model)), text))
+    return made
 
 
 def cut(audio: Samples, model: SileroModel) -> list[Samples]:

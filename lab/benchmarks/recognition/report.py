@@ -71,6 +71,14 @@ def accuracy(recordings: Sequence[Recording], heard: Sequence[str]) -> Json:
     return scores
 
 
+def digit_errors(recordings: Sequence[Recording], heard: Sequence[str]) -> float:
+    """Returns the share of digits that are wrong, missing or too many; how they are written makes no difference."""
+    normalize = make_normalizer("whisper-english")
+    sides = [[one.text or "" for one in recordings], heard]
+    said, found = (["".join(filter(str.isdecimal, normalize(text))) for text in side] for side in sides)
+    return round(float(jiwer.cer(said, found)), 4)
+
+
 def against_moonshine(entries: Sequence[Entry], recordings: Sequence[Recording], cores: int) -> list[Json]:
     """Compares ours at its best with moonshine-voice's runtime at its best, pass by pass.
 

@@ -14,7 +14,8 @@ import pytest
 import soundfile
 from click.testing import CliRunner
 
-from benchmarks.recognition.material import BECKETT
+import vivavoce
+from benchmarks.recognition.material import BECKETT, cut
 from benchmarks.sla.material import samples as read_samples
 from engines.asr.errors import InvalidLanguageError
 from engines.asr.recognizers import load_recognizer
@@ -22,6 +23,8 @@ from engines.asr.serving.engine import AsrEngine
 from engines.asr.serving.requests import AsrRequest, AsrSettings
 from engines.build.moonshine import find_assets
 from modelkit.cli.import_ import import_
+from pipelines.vad.voice_activity import SileroModel
+from service.processes.child_process import SERVE, listening
 from service.triton.engine_code import EngineCode
 
 if TYPE_CHECKING:
@@ -148,3 +151,29 @@ def test_a_language_that_the_model_lacks_is_refused(folder: Path, tmp_path: Path
 def test_speech_of_a_recording_is_kept_whole(engine: AsrEngine) -> None:
     samples, _ = soundfile.read(MODEL_REPOSITORY.parent / "demo" / "recordings" / "museum_boat.flac", dtype="float32")
     assert letters(ask(engine, (1, samples, {}))[1].transcript) == ["when", "was", "the", "cargo", "boat", "built"]
+
+
+async def test_it_gives_a_second_opinion_and_tells_the_language(
+    folder: Path, engine: AsrEngine, tmp_path: Path
+) -> None:
+    samples, _ = soundfile.read(MODEL_REPOSITORY.parent / "demo" / "recordings" / "lights.flac", dtype="float32")
+    chosen = ["--variant", f"whisper={folder.parents[2]}", "--second-opinion", "whisper"]
+    heard: dict[str | None, list[vivavoce.Transcript]] = {}
+    with listening([*SERVE, *chosen], tmp_path / "log.txt") as (_, address):
+        async with vivavoce.connect(address) as client:
+            for second in (None, ""):
+                said = vivavoce.pace(np.split(samples, range(1_600, len(samples), 1_600)), 16_000)
+                options = {"second_opinion": second, "interim_results": True, "reply_budget_seconds": 40.0}
+                events = [event async for event in client.converse(said, **options)]
+                heard[second] = [event for event in events if isinstance(event, vivavoce.Transcript)]
+                (reply,) = [event for event in events if isinstance(event, vivavoce.Reply)]
+                assert ("asr-whisper" in reply.model_versions) == (second is None)
+            with pytest.raises(vivavoce.InvalidRequest, match="no variant 'moonshine' of 'asr'"):
+                _ = [event async for event in client.converse([], second_opinion="moonshine")]
+    assert {transcript.language for transcripts in heard.values() for transcript in transcripts} == {"en"}
+    assert [transcript.is_final for transcript in heard[None]].count(True) == 1
+    assert letters(heard[None][0].text)[0] == letters(heard[""][0].text)[0], "the first words are Moonshine's"
+    # The service sends the utterance alone, without the silence around it.
+    (utterance,) = cut(samples, SileroModel())
+    answer = ask(engine, (1, utterance, {"language": "en"}))[1]
+    assert letters(heard[None][-1].text) == letters(answer.transcript)

@@ -7,6 +7,7 @@ active one. Whatever goes wrong before leaves everything as it was.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import logging
 import time
@@ -90,6 +91,7 @@ class Rollout:
         self._last_numbers = dict.fromkeys(self._versions, 1)
         self._loading: asyncio.Task[Version] | None = None
         self._retiring: set[asyncio.Task[None]] = set()
+        self._preparing: dict[str, asyncio.Task[None]] = {}
         self.active = ActiveVersions(registry, {role: self._served[role, 1] for role in registry.names})
 
     def status(self) -> list[VersionStatus]:
@@ -132,6 +134,8 @@ class Rollout:
             except ModelError as error:
                 if self._registry[role].is_required:
                     logger.warning("the configuration of %s cannot be read: %s", role, error)
+                elif role not in self._preparing:
+                    self._preparing[role] = asyncio.create_task(self._prepare_late(role), name=f"prepare-{role}")
         for role in self._registry.required:
             try:
                 await warm_up(self._registry[role], self.active.get(role))
@@ -183,7 +187,7 @@ class Rollout:
 
     async def close(self) -> None:
         """Give up what is under way; the model server and its files go next."""
-        tasks = {*self._retiring, *((self._loading,) if self._loading else ())}
+        tasks = {*self._retiring, *self._preparing.values(), *((self._loading,) if self._loading else ())}
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -220,6 +224,17 @@ class Rollout:
         prepare = self._registry[engine].prepare
         if prepare is not None:
             await prepare(model)
+
+    async def _prepare_late(self, engine: str) -> None:
+        """Prepare an engine that readiness does not wait for, once it is loaded."""
+        pause = _FIRST_PAUSE_SECONDS
+        while True:
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+            with contextlib.suppress(ModelError):
+                await self._prepare(engine, self.active.version(engine).model)
+                del self._preparing[engine]
+                return
 
     def _become(self, versions: Versions) -> None:
         """Apply the bookkeeping: new turns' versions, and draining ones."""

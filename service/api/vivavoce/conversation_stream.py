@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pipelines.errors import InvalidInputError
 from pipelines.messages import AwayReason
-from pipelines.models.contracts import TTS
+from pipelines.models.contracts import ASR, TTS
 from pipelines.session.typed_turn import answer_typed
 from service.api.vivavoce import converters
 from service.api.vivavoce.dialogs import to_keys
@@ -67,6 +67,7 @@ async def hold_conversation(host: SessionHost, requests: AsyncIterator[pb.Conver
         reply_voice=reply_voice,
         turns=dataclasses.replace(config.turns, speculates=host.speculates),
         variants=variants,
+        second_opinion=_second_opinion(host, first, "config.second_opinion"),
         recognition=dataclasses.replace(config.recognition, language=language),
         knowledge=host.bases_of(first.agent, first.knowledge, "config.knowledge"),
     )
@@ -107,7 +108,18 @@ def _choices(host: SessionHost, first: pb.ConversationConfig) -> Choices:
             raise InvalidInputError(f"{field_name}[{TTS}]", "FIXED_FIELD", message)
         return checked, host.language(first.language_code, checked, field_name)
 
-    return Choices(functools.partial(host.bases_of, first.agent), engines)
+    return Choices(functools.partial(host.bases_of, first.agent), engines, functools.partial(_second_opinion, host))
+
+
+def _second_opinion(
+    host: SessionHost, asked: pb.ConversationConfig | pb.ConversationUpdate, field_name: str
+) -> str | None:
+    """Return the recognizer that reads turns again; None where nothing is said of it."""
+    if not asked.HasField("second_opinion"):
+        return None
+    if asked.second_opinion:
+        host.check_variant(ASR, asked.second_opinion, field_name)
+    return asked.second_opinion
 
 
 async def _hold(

@@ -252,6 +252,7 @@ def _transcript(transcript: messages.Transcript) -> pb.Transcript:
         alternatives=[pb.Alternative(text=one.text, confidence=one.confidence) for one in transcript.alternatives],
         confidence=transcript.confidence,
         request_id=transcript.request_id,
+        language_code=transcript.language,
         speakers=[
             pb.SpeakerSpan(speaker=to_speaker(span.speaker), start=_offset(span.start), end=_offset(span.end))
             for span in transcript.speakers

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from vivavoce.v1 import conversation_pb2 as pb
 
     Bases = Callable[[Iterable[str], str], tuple[str, ...]]
+    Second = Callable[[pb.ConversationUpdate, str], str | None]
     Choose = Callable[[Mapping[str, str], str], tuple[Mapping[str, str], str]]
 
 
@@ -30,10 +31,12 @@ class Choices:
     Attributes:
         bases: checks the knowledge bases that are named in a field, and adds those that the conversation always has.
         engines: checks the variants that are named in a field, and tells what their recognizer is asked for.
+        second_opinion: reads the recognizer that is named in a field, which reads turns again.
     """
 
     bases: Bases
     engines: Choose
+    second_opinion: Second
 
 
 def to_update(update: pb.ConversationUpdate, choices: Choices) -> ConversationUpdate:
@@ -54,7 +57,8 @@ def to_update(update: pb.ConversationUpdate, choices: Choices) -> ConversationUp
     if update.HasField("variants"):
         variants, language = choices.engines(update.variants.variants, "update.variants.variants")
     endpointing = read_changes(update.endpointing, "update.endpointing")
-    return ConversationUpdate(endpointing, documents, hints, knowledge, variants, language)
+    second = choices.second_opinion(update, "update.second_opinion")
+    return ConversationUpdate(endpointing, documents, hints, knowledge, variants, language, second)
 
 
 def apply_update(conversation: Conversation, update: pb.ConversationUpdate, choices: Choices) -> None:

@@ -82,6 +82,7 @@ def one_turn(requests: Iterator[pb.ConverseRequest], _context: grpc.ServicerCont
 def _transcript(turn: int, text: str, *, is_final: bool, request_id: str = "") -> pb.ConverseResponse:
     transcript = pb.Transcript(turn=turn, text=text, is_final=is_final, start=seconds(0.25), end=seconds(1.5))
     transcript.request_id = request_id
+    transcript.language_code = "en" if is_final else ""
     return pb.ConverseResponse(transcript=transcript)
 
 

@@ -36,7 +36,7 @@ async def test_events_arrive_typed_and_in_order(client: vivavoce.Client) -> None
         vivavoce.Transcript(1, "turn on", is_final=False, start_seconds=0.25, end_seconds=1.5),
         vivavoce.Transcript(1, "turn on the", is_final=False, start_seconds=0.25, end_seconds=1.5),
         vivavoce.SpeechEnded(1, 1.0, vivavoce.EndReason.HALF_CLOSE),
-        vivavoce.Transcript(1, "turn on the light", is_final=True, start_seconds=0.25, end_seconds=1.5),
+        vivavoce.Transcript(1, "turn on the light", is_final=True, start_seconds=0.25, end_seconds=1.5, language="en"),
     ]
     reply = events[-1]
     assert isinstance(reply, vivavoce.Reply)

@@ -51,7 +51,9 @@ DICTS = [
     ),
     (
         vivavoce.Transcript(
-            1, "no", True, 0.0, 1.0, speakers=(vivavoce.SpeakerSpan(vivavoce.Speaker(2, "ann"), 0.1004, 0.9),)
+            *(1, "no", True, 0.0, 1.0),
+            speakers=(vivavoce.SpeakerSpan(vivavoce.Speaker(2, "ann"), 0.1004, 0.9),),
+            language="en",
         ),
         {
             "event": "transcript",
@@ -61,6 +63,7 @@ DICTS = [
             "end_s": 1.0,
             "turn": 1,
             "speakers": [{"tag": 2, "name": "ann", "start_s": 0.1, "end_s": 0.9}],
+            "language": "en",
         },
     ),
     (

@@ -286,13 +286,16 @@ def test_audio_that_cannot_be_cut_is_refused(encoding: vivavoce.Encoding) -> Non
 def test_what_was_changed_holds_in_a_new_stream_before_anything_is_said_again() -> None:
     look_back = LookBack(FORMAT)
     eager = pb.ConversationUpdate(endpointing={"patience": pb.PATIENCE_EAGER}, documents={"documents": [{"text": "a"}]})
-    bounded = pb.ConversationUpdate(endpointing={"longest_silence": {"seconds": 2}}, documents={})
+    bounded = pb.ConversationUpdate(
+        endpointing={"longest_silence": {"seconds": 2}}, documents={}, second_opinion="heavy"
+    )
     say(look_back, second(1), pb.ConverseRequest(update=eager), second(2), pb.ConverseRequest(update=bounded))
     requests = look_back.begin_anew()[1]
     assert requests[0] == pb.ConverseRequest(
         update={
             "endpointing": {"patience": pb.PATIENCE_EAGER, "longest_silence": {"seconds": 2}},
             "documents": {},
+            "second_opinion": "heavy",
         }
     )
     assert b"".join(request.audio for request in requests[1:]) == second(1) + second(2)

@@ -59,7 +59,9 @@ async def test_speech_comes_in_chunks(client: vivavoce.Client, service: FakeServ
 
 async def test_everything_is_asked_for(client: vivavoce.Client, service: FakeService) -> None:
     audio = vivavoce.AudioFormat(vivavoce.Encoding.MULAW, 8_000)
-    speech = client.say(ssml="<speak>x</speak>", voice="heart", audio=audio, speed=1.5, seed=7, lexicon=[TOMATO])
+    speech = client.say(
+        ssml="<speak>x</speak>", voice="heart", language="en-GB", audio=audio, speed=1.5, seed=7, lexicon=[TOMATO]
+    )
     assert [len(chunk.audio) async for chunk in speech] == [800]
     (request,) = service.said
     assert request == pb.SayRequest(
@@ -69,6 +71,7 @@ async def test_everything_is_asked_for(client: vivavoce.Client, service: FakeSer
         sample_rate_hz=8_000,
         speed=1.5,
         seed=7,
+        language_code="en-GB",
         lexicon=[pb.LexiconEntry(word="tomato", phonemes="təˈmeɪtoʊ")],
     )
 
@@ -82,6 +85,7 @@ async def test_everything_is_asked_for(client: vivavoce.Client, service: FakeSer
         ({"text": "x", "audio": "wav"}, TypeError, "AudioFormat, not str"),
         ({"text": "x", "audio": vivavoce.AudioFormat(channel_count=2)}, vivavoce.InvalidRequest, "one channel"),
         ({"text": "x", "speed": "fast"}, TypeError, "speed"),
+        ({"text": "x", "language": 1}, TypeError, "language"),
         ({"text": "x", "seed": 1 << 70}, vivavoce.InvalidRequest, "seed"),
         ({"text": "x", "lexicon": [("a", "b")]}, TypeError, "Pronunciation"),
         ({"text": "\ud800"}, vivavoce.InvalidRequest, "Unicode"),
@@ -150,7 +154,7 @@ def test_the_command_writes_a_file(service: FakeService, tmp_path: Path, capsys:
 
 def test_the_command_tells_programs(service: FakeService, tmp_path: Path, capsys: Capture) -> None:
     out = tmp_path / "speech.wav"
-    options = ["--speed", "1.5", "--seed", "3", "--pronounce", "tomato=təˈmeɪtoʊ", "--voice", "heart", "--ssml"]
+    options = ["--speed", "1.5", "--seed", "3", "--pronounce", "tomato=təˈmeɪtoʊ", "--language", "en", "--ssml"]
     arguments = ["say", "<speak>one</speak>", "--out", str(out), *options, "--server", service.address, "--json"]
     assert run(arguments) == 0
     printed = json.loads(capsys.readouterr().out)
@@ -161,7 +165,7 @@ def test_the_command_tells_programs(service: FakeService, tmp_path: Path, capsys
         "seconds": 0.1,
         "sentences": [{"text": "<speak>one</speak>", "start_s": 0.0}],
     }
-    assert service.said[0].lexicon[0].phonemes == "təˈmeɪtoʊ"
+    assert (service.said[0].lexicon[0].phonemes, service.said[0].language_code) == ("təˈmeɪtoʊ", "en")
 
 
 def test_the_command_writes_opus_as_it_comes(service: FakeService, tmp_path: Path) -> None:

@@ -60,7 +60,10 @@ def test_a_choice_of_another_type_is_refused(field: str, value: object) -> None:
 
 def test_an_update_sends_what_changes() -> None:
     update = vivavoce.ConversationUpdate(
-        vivavoce.Endpointing(patience=vivavoce.Patience.EAGER), (), (vivavoce.PhraseHints(("porto",), 10.0),)
+        vivavoce.Endpointing(patience=vivavoce.Patience.EAGER),
+        (),
+        (vivavoce.PhraseHints(("porto",), 10.0),),
+        second_opinion="",
     )
     assert list(utterance_requests(update, None)) == [
         pb.ConverseRequest(
@@ -68,6 +71,7 @@ def test_an_update_sends_what_changes() -> None:
                 endpointing={"patience": pb.PATIENCE_EAGER},
                 documents={},
                 phrase_hints={"groups": [{"phrases": ["porto"], "boost": 10.0}]},
+                second_opinion="",
             )
         )
     ]

@@ -81,6 +81,7 @@ class Plan:
     model_fates: list[str]
     settles: bool
     judgements: list[float]
+    second_opinion: str = ""
 
 
 audio = st.builds(Audio, st.integers(1, 25), st.booleans(), st.sampled_from((0.0, 0.1, 0.1)))
@@ -120,4 +121,5 @@ plans = st.builds(
     model_fates=st.lists(fates, min_size=1, max_size=12),
     settles=st.booleans(),
     judgements=st.lists(st.sampled_from((0.0, 0.3, 0.6, 0.99)), min_size=1, max_size=4),
+    second_opinion=st.sampled_from(("", "heavy")),
 )

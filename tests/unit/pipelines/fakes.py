@@ -48,6 +48,7 @@ class FakeModels:
         judged: samples and text of every pause that was judged.
         languages: that recognition serves, of every variant.
         language: that every voice speaks.
+        prepared: how often its configuration was read.
     """
 
     recognition_seconds: float = 0.05
@@ -68,6 +69,7 @@ class FakeModels:
     turns_released: int = 0
     languages: Languages = ENGLISH
     language: str = "en"
+    prepared: int = 0
 
     @property
     def recognizer(self) -> FakeModels:
@@ -101,6 +103,9 @@ class FakeModels:
 
     async def prepare(self) -> None:
         """Reads nothing: there is no configuration."""
+        if "prepare" in self.fail:
+            raise self.error
+        self.prepared += 1
 
     def open_sequence(self, options: RecognitionOptions = NO_OPTIONS) -> FakeSequence:
         sequence = FakeSequence(self, options)

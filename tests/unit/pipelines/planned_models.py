@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pipelines.errors import ModelError
+from pipelines.models.languages import ENGLISH
 from pipelines.models.ports import NO_OPTIONS, AnswerSpan, Hypothesis, IntentPrediction, SlotSpan
 from pipelines.models.turn_end_port import TurnEnd
 from tests.unit.pipelines.fakes import INSTANT
@@ -36,6 +37,7 @@ class Models:
     recognizer = intents = answers = property(lambda self: self)
     versions: dict[str, int] = {"asr": 1}  # noqa: RUF012 - nobody changes it
     hints = ()
+    languages = ENGLISH
 
     def get(self, role: str, variant: str | None = None) -> Models:
         return self
@@ -121,7 +123,9 @@ class Sequence:
         finally:
             self.busy = False
         self.samples += len(audio)
-        words = " ".join(f"w{second}" for second in range(self.samples // 16_000 + 1))
+        words = " ".join(
+            f"w{second}" if self.asked > 1 else f"v{second}" for second in range(self.samples // 16_000 + 1)
+        )
         return Hypothesis(words, self.samples, end, INSTANT, is_settled=end or (decode and self.models.settles))
 
 

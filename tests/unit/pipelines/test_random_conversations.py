@@ -119,7 +119,8 @@ async def hold(plan: Plan) -> None:
     broken: list[dict[str, object]] = []
     loop.set_exception_handler(lambda _, context: broken.append(context))
     models, voice, workload = Models(plan), Voice(), Workload()
-    config = ConversationConfig(FORMAT, plan.turns, DOCUMENT if plan.has_documents else ())
+    documents = DOCUMENT if plan.has_documents else ()
+    config = ConversationConfig(FORMAT, plan.turns, documents, second_opinion=plan.second_opinion)
     conversation = Conversation(config, models, voice, workload)
     caller = Caller(plan, conversation, voice)
     reader = asyncio.create_task(caller.read())

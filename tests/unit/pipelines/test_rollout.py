@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from pipelines.errors import ModelError, ModelUnavailableError, RolloutRefusedError
+from pipelines.models.shipped import SHIPPED
 from tests import virtual_time
 from tests.unit.pipelines.rollout_fakes import ENGINE, FakeStore, Files, Stage
 
@@ -227,6 +228,26 @@ def test_a_warm_up_that_fails_keeps_no_version_from_being_unloaded(error: ModelE
         await stage.rollout.warm_up()
         assert stage.rollout.active.version("asr").holders == 0
         assert not stage.rollout.active.version("asr").model.open_sequences
+
+    virtual_time.run(main())
+
+
+def test_an_engine_that_loads_after_the_warm_up_is_prepared_then():
+    async def main() -> None:
+        stage = Stage(SHIPPED.with_variant("tts", "anna"))
+        voice = stage.rollout.active.version("tts-anna").model
+        voice.fail.add("prepare")
+        await stage.rollout.warm_up()
+        await asyncio.sleep(60)
+        assert voice.prepared == 0
+        voice.fail.clear()
+        await asyncio.sleep(6)
+        assert voice.prepared == 1
+        await asyncio.sleep(60)
+        assert voice.prepared == 1, "once is enough"
+        voice.fail.add("prepare")
+        await stage.rollout.warm_up()
+        await stage.rollout.close()
 
     virtual_time.run(main())
 

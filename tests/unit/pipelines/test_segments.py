@@ -101,7 +101,7 @@ def test_speech_without_a_pause_is_cut_where_it_is_quietest_and_nothing_is_dropp
     assert driver.said(Transcript)[-1].text == "first half second half"
 
 
-@pytest.mark.parametrize("seconds", [29, 61, 95])
+@pytest.mark.parametrize("seconds", [29, 61, 95, 1_800])
 def test_no_segment_is_longer_than_the_recognizer_takes(seconds: float):
     driver = Driver()
     driver.speak(seconds)
@@ -109,6 +109,11 @@ def test_no_segment_is_longer_than_the_recognizer_takes(seconds: float):
     for sent in driver.of(effects.SendAudio):
         spans.setdefault(sent.segment, []).append(sent)
     assert max(sent[-1].stop - sent[0].start for sent in spans.values()) <= 30 * 16_000
+    assert driver.state.heard_to - listening.keep_from(driver.state) <= 30 * 16_000
+    abandoned = {effect.segment for effect in driver.of(effects.AbandonSegment)}
+    kept = sorted((sent[0].start, sent[-1].stop) for segment, sent in spans.items() if segment not in abandoned)
+    assert all(before[1] == after[0] for before, after in itertools.pairwise(kept))
+    assert kept[-1][1] == driver.state.heard_to
 
 
 def test_a_caller_who_is_gone_leaves_no_sequence_open():

@@ -99,6 +99,15 @@ def test_two_voices_in_one_turn_are_told_apart():
     assert first.end == second.start == pytest.approx(4.3 * RATE, abs=0.5 * RATE)
 
 
+def test_a_pause_within_a_turn_belongs_to_nobody():
+    script = ((0.32, ""), (2.56, "a"), (0.32, ""), (2.56, "a"), (2.0, ""))
+    ((first, second),) = [
+        one.speakers for one in finals(virtual_time.run(hold(Embedding(), *script, diarization=Diarization())))
+    ]
+    assert (first.speaker, second.speaker) == (Speaker(1), Speaker(1))
+    assert (first.end, second.start) == (round(2.88 * RATE), round(3.2 * RATE))
+
+
 def test_without_diarization_nothing_is_embedded_or_told():
     models = Embedding()
     plain = virtual_time.run(hold(models, *TWO_TURNS, diarization=None))

@@ -107,6 +107,7 @@ REFUSED = {
     ),
     "a very long text": ([config(), pb.ConverseRequest(text="x" * 100_000)], "TEXT_TOO_LONG", "text"),
     "an empty text": ([config(), pb.ConverseRequest(text=" ")], "EMPTY_TEXT", "text"),
+    "an unknown second opinion": ([config(second_opinion="x")], "UNKNOWN_VARIANT", "config.second_opinion"),
     "another language": ([config(language_code="de-DE")], "UNSUPPORTED_LANGUAGE", "config.language_code"),
     "too many phrases": (
         [config(phrase_hints=[pb.PhraseHints(phrases=["x"] * 1_001)])],

@@ -65,6 +65,7 @@ def test_every_key_can_be_set_in_the_environment():
         "late_reply_seconds": "20",
         "admin": "true",
         "admin_socket": "/run/admin.sock",
+        "second_opinion": "museum",
         "max_conversations": "auto",
         "longest_minutes": "60",
         "drain_seconds": "12.5",
@@ -99,6 +100,7 @@ def test_every_key_can_be_set_in_the_environment():
         call_knowledge="museum",
         insecure=True,
         variants={"bar": Path("/a"), "museum": Path("/b")},
+        second_opinion="museum",
         agents=(Path("/bar"), Path("/museum")),
         sessions="redis://:secret@redis:6379/1",
         knowledge={"museum": Path("/museum.db"), "zoo": "postgresql://me:secret@db:5432/animals?base=zoo"},
@@ -191,6 +193,7 @@ def test_what_is_wrong_with_the_environment_is_told_with_the_variable(environmen
     [
         ({"knowledge": {"The museum": "x"}}, "'The museum' is no name of a knowledge base: use a to z"),
         ({"triton": "localhost:1", "variants": {"bar": "x"}}, "variants belong to the Triton that loads them"),
+        ({"second_opinion": "x", "variants": {"bar": "x"}}, "no variant 'x' is served: give --variant x=DIR"),
         ({"triton": "localhost:1", "engines": ("bar",)}, "engines belong to the Triton that loads them"),
         ({"triton": "localhost:1", "settings": "x"}, "settings belong to the Triton that has the models"),
         ({"admin": False, "admin_socket": "x"}, "with --no-admin there is no socket"),

@@ -1,4 +1,4 @@
-"""Makes an engine directory of a streaming recognizer, and checks it against its origin on speech."""
+"""Makes an engine directory of a FastConformer, and checks it against its origin on speech."""
 
 from __future__ import annotations
 
@@ -142,13 +142,14 @@ def import_asr(
                 f"{parity.greatest_value:.2g}: import it with --precision float32, or tell us about this checkpoint"
             )
         card = _card(source, checkpoint, options, decoder, parity)
+        settings = {} if checkpoint.shape.normalizes else _SETTINGS
         languages = list(dict.fromkeys([options.language or (AUTO if prompts else "en"), *filter(None, prompts)]))
         write_asr(
             directory,
             files,
             recognizer,
             card,
-            _SETTINGS | {"languages": ",".join(languages), "punctuates": str(_punctuates(checkpoint.pieces)).lower()},
+            settings | {"languages": ",".join(languages), "punctuates": str(_punctuates(checkpoint.pieces)).lower()},
         )
     return card
 
@@ -217,10 +218,11 @@ def _compare(checkpoint: AsrCheckpoint, files: Path, recognizer: dict[str, objec
 def read_all(encoder: Encoder, recordings: list[Floats], prompt: int = 0) -> list[Floats]:
     """Return the encoder's frames of whole recordings, read side by side, each ``[frames, width]``."""
     streams = [Stream() for _ in recordings]
+    features = [encoder.normalized(recording) for recording in recordings]
     found: list[list[Floats]] = [[] for _ in recordings]
     due = list(range(len(recordings)))
     while due:
-        chunks = [Chunk(streams[row], recordings[row], True, prompt) for row in due]
+        chunks = [Chunk(streams[row], recordings[row], True, prompt, features[row]) for row in due]
         frames, after = encoder.read(chunks)
         for row, own, stream in zip(due, frames, after, strict=True):
             found[row].append(own)
@@ -241,6 +243,7 @@ def _card(
         "files": dict(checkpoint.files),
         "look_ahead_ms": round(1000 * shape.chunk_seconds),
         "left_context_ms": 80 * shape.left_frames,
+        "texts": "decoded anew" if shape.normalizes else "streaming",
         "decoder": decoder,
         "alternatives": "by the CTC head" if shape.has_ctc else "none: the network has no CTC head",
         "word_times_ms": 80,

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 HYBRID, TRANSDUCER, CTC = "EncDecHybridRNNTCTCBPEModel", "EncDecRNNTBPEModel", "EncDecCTCModelBPE"
 
+PER_FEATURE = "per_feature"
+"""Normalization of features over the whole utterance."""
+
 _RENAMINGS = [
     (r"^encoder\.pre_encode\.conv\.0\.", "encoder.subsampling.conv_in."),
     (r"^encoder\.pre_encode\.conv\.2\.", "encoder.subsampling.layers.0.depthwise_conv."),
@@ -93,7 +96,7 @@ def read_nemo_asr(path: Path, scratch: Path) -> AsrCheckpoint:
 _SETTINGS: dict[str, tuple[object, ...]] = {
     "sample_rate": (SAMPLE_RATE, None),
     "preprocessor.sample_rate": (SAMPLE_RATE,),
-    "preprocessor.normalize": ("NA", None),
+    "preprocessor.normalize": ("NA", None, PER_FEATURE),
     "preprocessor.window_size": (0.025,),
     "preprocessor.window_stride": (0.01,),
     "preprocessor.window": ("hann",),
@@ -118,8 +121,7 @@ _TRANSDUCER_SETTINGS: dict[str, tuple[object, ...]] = {
     "decoder.blank_as_pad": (True, None),
 }
 _CURES = {
-    "preprocessor.normalize": "its features need the whole utterance, so it cannot stream: take a checkpoint that was "
-    "trained with normalize: NA, or a Whisper for decoding anew",
+    "preprocessor.normalize": "take a checkpoint that was trained with normalize: NA, which streams, or per_feature",
     "encoder.att_context_style": "its encoder needs the whole utterance: take a cache-aware streaming checkpoint",
     "sample_rate": "sound is recognized at 16 kHz: take a checkpoint for that rate",
     "preprocessor.sample_rate": "sound is recognized at 16 kHz: take a checkpoint for that rate",
@@ -199,6 +201,7 @@ def _sizes(archive: Archive, kind: str, pieces: int, contexts: list[tuple[int, i
         predictor_width=rnn_width,
         max_symbols=int(archive.number("decoding.greedy.max_symbols")) or 10,
         has_ctc=kind != TRANSDUCER,
+        normalizes=archive.get("preprocessor.normalize") == PER_FEATURE,
     )
     return shape, width * expansion, joint
 

@@ -9,7 +9,7 @@ import transformers
 from torch.nn.functional import one_hot
 from transformers.models.nemotron3_5_asr.modeling_nemotron3_5_asr import Nemotron3_5AsrPromptProjector
 
-from engines.asr.fastconformer.features import FRAME_SAMPLES, LogMel
+from engines.asr.fastconformer.features import FRAME_SAMPLES, LogMel, normalized
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,6 +39,7 @@ def encode(checkpoint: AsrCheckpoint, audio: NDArray[np.float32], prompt: int) -
     _load(encoder, checkpoint.weights, _ENCODER)
     encoder.eval()
     mels = LogMel(shape.mel_bins).frames(audio, 0, len(audio) // FRAME_SAMPLES)
+    mels = normalized(mels) if shape.normalizes else mels
     with torch.inference_mode():
         found = encoder(torch.from_numpy(mels)[None], num_lookahead_tokens=shape.look_ahead_frames).last_hidden_state
         if shape.prompts:

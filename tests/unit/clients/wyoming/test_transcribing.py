@@ -8,17 +8,21 @@ import numpy as np
 import pytest
 from wyoming.asr import Transcribe, Transcript, TranscriptChunk, TranscriptStart, TranscriptStop
 from wyoming.audio import AudioStart, AudioStop
+from wyoming.client import AsyncTcpClient
 from wyoming.error import Error
+from wyoming.info import Describe, Info
+from wyoming.tts import Synthesize, SynthesizeVoice
 
 from tests.unit.clients.wyoming.events import chunk, hear, hear_all, say, speak
 from vivavoce.v1 import conversation_pb2 as pb
+from vivavoce.wyoming import Settings, WyomingServer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import grpc
-    from wyoming.client import AsyncTcpClient
 
+    import vivavoce
     from tests.unit.clients.fake_service import FakeService
 
 
@@ -30,6 +34,25 @@ async def test_transcripts_are_streamed_and_the_whole_follows(home: AsyncTcpClie
     assert (await hear(home, TranscriptChunk)).text == " the light"
     assert await hear(home, Transcript) == Transcript("turn on the light", language="en")
     await hear(home, TranscriptStop)
+
+
+async def test_languages_are_those_of_the_settings(client: vivavoce.Client, service: FakeService) -> None:
+    settings = Settings(variants={"asr": "whisper"}, languages=("de", "en"))
+    async with WyomingServer(client, settings).listening(("127.0.0.1", 0)) as uri, AsyncTcpClient.from_uri(uri) as home:
+        await say(home, Describe())
+        described = await hear(home, Info)
+        assert (described.asr[0].models[0].languages, described.tts[0].voices[0].languages) == (["de", "en"],) * 2
+        assert described.intent[0].models[0].languages == ["en"]
+        await speak(home, request=Transcribe(language="de_DE"))
+        assert (await hear(home, TranscriptStart)).language == "de_DE"
+        await hear_all(home, TranscriptChunk)
+        await hear(home, TranscriptChunk)
+        assert (await hear(home, Transcript)).language == "en", "what was spoken, whatever was asked for"
+        await hear(home, TranscriptStop)
+        await say(home, Synthesize("eins", voice=SynthesizeVoice(language="de")))
+        await hear_all(home, AudioStop)
+    assert (service.config().language_code, dict(service.config().variants)) == ("de_DE", {"asr": "whisper"})
+    assert [request.language_code for request in service.said] == ["de"]
 
 
 async def test_chunks_arrive_while_audio_is_still_being_sent(home: AsyncTcpClient) -> None:

@@ -9,7 +9,7 @@ from pipelines.models.ports import Speaker, TimedWord
 from pipelines.models.speaker_port import WINDOW_SAMPLES
 from pipelines.speakers.clustering import Voices
 from pipelines.speakers.enrolled import EnrolledVoices
-from pipelines.speakers.spans import SpeakerSpan, main_speaker, only_name, with_speakers, within
+from pipelines.speakers.spans import SpeakerSpan, main_speaker, only_name, with_speakers, within, without_silence
 from pipelines.speakers.utterance import HOP_SAMPLES, MIN_SAMPLES, Utterance
 
 RATE = 16_000
@@ -109,3 +109,26 @@ def test_an_utterance_has_a_main_speaker_and_a_name_if_all_of_it_is_of_one():
     assert (only_name(both), only_name(both[:1]), only_name(())) == ("", "ann", "")
     assert only_name((SpeakerSpan(0, 9, ann), SpeakerSpan(9, 12, TWO))) == ""
     assert within(both, 50, 120) == (SpeakerSpan(50, 100, ann), SpeakerSpan(100, 120, bob))
+
+
+@pytest.mark.parametrize(
+    ("spoken", "silences", "told"),
+    [
+        ([(0, 5, ONE)], [], [(0, 5, ONE)]),
+        ([(0, 5, ONE)], [(2, 2.1)], [(0, 5, ONE)]),  # between words
+        ([(0, 5, ONE)], [(2, 2.3), (4.5, 6)], [(0, 2, ONE), (2.3, 4.5, ONE)]),
+        ([(0, 5, ONE)], [(0, 5)], []),
+        ([(0, 2, ONE), (2, 5, TWO)], [(2.2, 2.6)], [(0, 2.2, ONE), (2.6, 5, TWO)]),
+        ([(0, 2, ONE), (2, 5, TWO)], [(2.3, 2.4)], [(0, 2.35, ONE), (2.35, 5, TWO)]),
+        ([(0, 2, ONE), (2, 5, TWO)], [(1.7, 1.75), (2.3, 2.4)], [(0, 2.35, ONE), (2.35, 5, TWO)]),
+        ([(0, 2, ONE), (2, 5, TWO)], [(2.6, 3)], [(0, 2, ONE), (2, 2.6, TWO), (3, 5, TWO)]),  # too far
+        ([(0, 2, ONE), (2, 2.3, TWO), (2.3, 5, ONE)], [(2.3, 2.4)], [(0, 2, ONE), (2, 2.35, TWO), (2.35, 5, ONE)]),
+        ([(0, 2, ONE), (3, 5, TWO)], [(1.9, 3.1)], [(0, 1.9, ONE), (3.1, 5, TWO)]),
+    ],
+)
+def test_silence_is_nobodys_and_changes_lie_in_it(spoken: list, silences: list, told: list):
+    spans = [SpeakerSpan(round(RATE * start), round(RATE * end), speaker) for start, end, speaker in spoken]
+    runs = [(round(RATE * begin), round(RATE * end)) for begin, end in silences]
+    assert without_silence(spans, runs) == tuple(
+        SpeakerSpan(round(RATE * start), round(RATE * end), speaker) for start, end, speaker in told
+    )

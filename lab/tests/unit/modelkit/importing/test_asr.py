@@ -14,7 +14,7 @@ import torch
 
 from engines.accelerators.choice import Accelerator
 from engines.asr.fastconformer.encoder import Encoder, OnnxStep
-from engines.asr.fastconformer.features import FRAME_SAMPLES, LogMel
+from engines.asr.fastconformer.features import FRAME_SAMPLES, LogMel, normalized
 from engines.asr.fastconformer.loading import load_recognizer
 from engines.asr.fastconformer.shape import Shape
 from engines.asr.recognizers import load_recognizer as load_by_kind
@@ -81,6 +81,31 @@ def test_features_are_those_of_nemo():
     assert LogMel(80).frames(audio, 0, mels) == pytest.approx(wanted[:mels], abs=1e-4)
     parts = [LogMel(80).frames(audio[: 160 * end + 200], end - 50, end) for end in range(50, mels, 50)]
     assert np.concatenate(parts) == pytest.approx(wanted[: 50 * len(parts)], abs=1e-4), "of the samples so far"
+    wanted = np.load(NEMO / "per_feature.npz")["features"]
+    assert normalized(LogMel(80).frames(audio, 0, mels)) == pytest.approx(wanted[:mels], abs=1e-3)
+
+
+def test_features_that_need_the_whole_utterance_have_it_decoded_anew(tmp_path: Path):
+    change = _set("preprocessor.normalize", "per_feature")
+    source = changed(NEMO / "hybrid_streaming.nemo", tmp_path / "changed.nemo", change)
+    card = import_asr(source, tmp_path / "engine", AsrOptions(160, "float32"))
+    assert card["parity"]["equal_tokens"]
+    assert card["parity"]["rows_independent"]
+    recognizer, audio = served(tmp_path / "engine"), recording("weather")
+    assert (card["texts"], recognizer.is_streaming, recognizer.max_seconds) == ("decoded anew", False, 48)
+    assert "max_candidate_sequences: 64" in (tmp_path / "engine/triton/asr/config.pbtxt").read_text()
+    (utterance,), found = said(audio[:0]), [[]]
+    for number, begin in enumerate(range(0, len(audio), 7_000)):
+        utterance.append(audio[begin : begin + 7_000])
+        assert recognizer.covered_samples(len(utterance)) == len(utterance)
+        found = recognizer.transcribe([utterance], thorough=number % 2 == 0)
+        assert found == recognizer.transcribe(said(audio[: begin + 7_000]), thorough=True)
+    short = audio[:40_000]
+    beside = recognizer.transcribe(said(short, audio, audio[:90], audio[:0]), thorough=True)
+    assert beside == [recognizer.transcribe(said(short), thorough=True)[0], found[0], [], []]
+    assert found[0]
+    (alternatives,) = recognizer.search(said(audio), thorough=False)
+    assert list(alternatives[0].tokens) == found[0]
 
 
 def encoder_of(engine: Path, accelerator: Accelerator = ONNX_RUNTIME) -> Encoder:
@@ -159,6 +184,23 @@ def test_a_text_of_chunks_only_grows_and_comes_with_the_chunk(quantized: Path):
         assert len(utterance) - recognizer.covered_samples(len(utterance)) < 0.16 * SAMPLE_RATE + 200
     assert all(after[: len(before)] == before for before, after in pairwise(texts))
     assert texts[-1]
+
+
+@pytest.mark.parametrize("samples", [0, 1, 399, 1_200])
+def test_a_chunk_that_is_never_complete_is_heard_to_its_end(quantized: Path, samples: int):
+    recognizer, audio = served(quantized), recording("weather")[4_000:][:samples]
+    (utterance,) = said(audio[:0])
+    for begin in range(0, samples, 160):
+        utterance.append(audio[begin : begin + 160])
+        assert recognizer.transcribe([utterance], thorough=False) == [[]]
+        assert recognizer.covered_samples(len(utterance)) == 0
+    paused, again = (recognizer.transcribe([utterance], thorough=True) for _ in range(2))
+    assert paused == again == recognizer.transcribe(said(audio), thorough=True)
+    # What a pause has made of it is no part of what follows.
+    utterance.append(recording("weather")[4_000 + samples :])
+    assert recognizer.transcribe([utterance], thorough=True) == recognizer.transcribe(
+        said(recording("weather")[4_000:]), thorough=True
+    )
 
 
 def test_hints_and_alternatives_choose_among_what_was_heard(quantized: Path):
@@ -241,7 +283,7 @@ def _set(key: str, value: object) -> Callable[[Config], None]:
 
 
 REFUSED = [
-    (_set("preprocessor.normalize", "per_feature"), "'per_feature'; its features need the whole utterance"),
+    (_set("preprocessor.normalize", "all_features"), "'all_features'; take a checkpoint that was trained with"),
     (_set("sample_rate", 8000), "sound is recognized at 16 kHz"),
     (_set("encoder.att_context_style", "regular"), "take a cache-aware streaming checkpoint"),
     (_set("encoder.conv_norm_type", "batch_norm"), "only layer_norm is served"),
