@@ -37,6 +37,7 @@ _EXTRAS_OF_OTHERS = {
     "optimize": "train",
     "serve": "serve",
     "speaker": "serve",
+    "split": "train",
     "token": "serve",
     "train": "train",
     "tune": "bench",
