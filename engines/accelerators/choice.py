@@ -50,7 +50,7 @@ class Accelerator:
         Raises:
             AcceleratorError: there are several, or the name or a parameter of one is unknown.
         """
-        stanza = json.loads(args["model_config"]).get("optimization", {}).get("execution_accelerators", {})
+        stanza = json.loads(args.get("model_config", "{}")).get("optimization", {}).get("execution_accelerators", {})
         named = [(kind, one) for kind in ("cpu", "gpu") for one in stanza.get(f"{kind}_execution_accelerator", ())]
         if not named:
             return cls()

@@ -214,7 +214,7 @@ def test_an_engine_that_was_not_trained_here(options, tmp_path, capsys, question
 
 
 def test_a_package_that_measuring_needs_is_named_with_what_installs_it(options, monkeypatch, capsys):
-    for module in ("modelkit.optimize.run", "engines.bert.session"):
+    for module in ("modelkit.optimize.run", "engines.bert.session", "engines.session"):
         monkeypatch.delitem(sys.modules, module, raising=False)
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     data = ["--data", str(options.data[0]), "--eval", str(options.evaluation), "--out", str(options.out)]
