@@ -40,7 +40,7 @@ QUIET = 300
 
 @dataclasses.dataclass
 class Told:
-    """What one call has measured, in seconds."""
+    """Measures of one call, in seconds."""
 
     voice_to_voice: list[float] = dataclasses.field(default_factory=list)
     unanswered: int = 0

@@ -62,9 +62,9 @@ def judged_from(state: State, turn: Turn) -> int:
 
 
 def follow(state: State) -> Step:
-    """Begin a pause when there is enough silence, and ask the model when it is time."""
+    """Begin a pause after enough silence, and ask the model when due."""
     turn = state.speaking
-    if turn is None or state.endpointer.trailing_silence < SPECULATION_WINDOWS or not state.settings.judges:
+    if turn is None or not state.settings.judges:
         return state, ()
     if turn.pause is None:
         pause = Pause(state.next_pause)

@@ -16,7 +16,6 @@ from pipelines.audio.formats import Encoding
 from pipelines.errors import PipelineError, ReportedError
 from service.grpc_server.server_ports import ListenError
 from service.telephone.call import Call, Keys, Line, Sound
-from service.telephone.playout import FRAME_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -33,8 +32,6 @@ SILENT_SECONDS = 60.0
 """A switch that sends nothing for so long has gone: one with a call sends audio all the time."""
 MAX_CONNECTIONS = 1_024
 _HEADER_BYTES, _UUID_BYTES = 3, 16
-_TOGETHER_BYTES = round(2 * FRAME_SECONDS * RATE_HZ) * BYTES_PER_SAMPLE
-"""Audio that is handed on at a time: 40 ms, two frames of Asterisk's."""
 
 
 class BadFrameError(PipelineError):
@@ -77,7 +74,6 @@ class AudioSocketSwitch:
         Raises:
             BadFrameError: it is no frame that a call has.
         """
-        together = b""
         while True:
             try:
                 async with asyncio.timeout(SILENT_SECONDS):
@@ -86,10 +82,7 @@ class AudioSocketSwitch:
                 self._is_over = True
                 return
             if kind == AUDIO:
-                together += payload
-                if len(together) >= _TOGETHER_BYTES:
-                    yield Sound(together)
-                    together = b""
+                yield Sound(payload)
             elif kind == KEY:
                 key = payload.decode("ascii", "replace")
                 if key in set("0123456789*#ABCD"):

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+TOGETHER_SECONDS = 0.04
+"""Sound that is handed on at a time: two frames of most switches."""
+
 LAST_WORDS_SECONDS = 30.0
 """Time for the last words of an agent to be heard before the call is ended."""
 
@@ -106,6 +109,8 @@ class Call:
         self._hangs_up = asyncio.Event()
         self._conversation: Conversation | None = None
         self._last_turn = 0
+        self._heard = b""
+        self._least_bytes = round(TOGETHER_SECONDS * line.sample_rate_hz) * line.bytes_per_sample
         self._playout = Playout(line.sample_rate_hz * line.bytes_per_sample, switch.play, self._played)
 
     async def hold(self) -> None:
@@ -175,7 +180,10 @@ class Call:
         assert self._conversation is not None
         match event:
             case Sound(audio):
-                await self._conversation.add_audio(audio)
+                self._heard += audio
+                if len(self._heard) >= self._least_bytes:
+                    heard, self._heard = self._heard, b""
+                    await self._conversation.add_audio(heard)
             case Keys(pressed):
                 # Without an agent nobody has asked for keys.
                 with contextlib.suppress(InvalidInputError):

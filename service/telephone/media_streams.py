@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import contextlib
 import dataclasses
 import hashlib
 import hmac
@@ -48,7 +49,6 @@ _ENCODINGS = {
 """Encodings by the names that Twilio and Telnyx give them, and bytes of a sample."""
 _AGENT, _CALLER = "agent", "caller"
 _NORMAL = 1000
-_TOGETHER_SECONDS = 0.04
 
 
 class MediaStreamSwitch:
@@ -58,6 +58,7 @@ class MediaStreamSwitch:
         socket: accepted.
 
     Attributes:
+        is_over: whether the company has left.
         line: how the call sounds, once `begin` has read it.
         call_id: its name for the call.
         parameters: what its start tells: its custom parameters, and the caller's number as `caller`.
@@ -66,6 +67,7 @@ class MediaStreamSwitch:
     def __init__(self, socket: WebSocket) -> None:
         self._socket = socket
         self._stream: dict[str, str] = {}
+        self.is_over = False
         self.line = Line(Encoding.MULAW, bytes_per_sample=1)
         self.call_id = ""
         self.parameters: dict[str, str] = {}
@@ -89,15 +91,10 @@ class MediaStreamSwitch:
         Raises:
             InvalidInputError: a message is none of a media stream.
         """
-        together = b""
-        least = round(_TOGETHER_SECONDS * self.line.sample_rate_hz) * self.line.bytes_per_sample
         async for message in self._messages():
             match message.get("event"):
                 case "media":
-                    together += _audio(message)
-                    if len(together) >= least:
-                        yield Sound(together)
-                        together = b""
+                    yield Sound(_audio(message))
                 case "dtmf":
                     key = _part(message, "dtmf").get("digit")
                     if isinstance(key, str) and len(key) == 1 and key in "0123456789*#ABCD":
@@ -116,12 +113,16 @@ class MediaStreamSwitch:
         await self._send({"event": "clear"})
 
     async def _send(self, message: dict[str, Any]) -> None:
-        await self._socket.send_text(json.dumps({**message, **self._stream}))
+        # The end of the connection is told by its other side.
+        if not self.is_over:
+            with contextlib.suppress(WebSocketDisconnect):
+                await self._socket.send_text(json.dumps({**message, **self._stream}))
 
     async def _messages(self) -> AsyncIterator[dict[str, Any]]:
         while True:
             frame = await self._socket.receive()
             if frame["type"] == "websocket.disconnect":
+                self.is_over = True
                 return
             try:
                 message = msgspec.json.decode(frame.get("text") or frame.get("bytes") or b"")
@@ -170,11 +171,9 @@ class MediaStreams:
         agent = switch.parameters.pop(_AGENT, "") or self._agent
         line = dataclasses.replace(switch.line, agent=agent, knowledge=self._knowledge)
         named = (switch.call_id, switch.parameters) if agent else ("", {})
-        try:
-            await Call(self._host, line, switch, *named).hold()
-        except WebSocketDisconnect:
-            return
-        await socket.close(_NORMAL)
+        await Call(self._host, line, switch, *named).hold()
+        if not switch.is_over:
+            await socket.close(_NORMAL)
 
 
 class StreamSignature:

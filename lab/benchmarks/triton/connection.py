@@ -21,7 +21,7 @@ TIMEOUT_SECONDS = 60.0
 
 
 class Connection(Protocol):
-    """What measuring needs of Triton's clients.
+    """Connection to a Triton, as far as measuring needs one.
 
     Attributes:
         regions: the client itself, for registering shared memory.

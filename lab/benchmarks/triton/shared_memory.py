@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from benchmarks.triton.connection import Connection
 
-KINDS = ("none", "system", "cuda")
 _PREFIX = "vivavoce_bench_"
 _SHARED_MEMORY = Path("/dev/shm")
 _PAGE = mmap.PAGESIZE

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import soundfile
 
+from pipelines.audio.encoding import SpeechEncoder, SpeechFormat
 from pipelines.audio.formats import AudioFormat, Encoding
 from pipelines.dialog.session import DialogSession
 from pipelines.models.ports import RecognitionOptions
@@ -224,15 +225,8 @@ async def _speak(
 
 
 def _encoded(samples: npt.NDArray[np.float32], encoding: Encoding) -> bytes:
-    linear = np.clip(samples * 32_767, -32_768, 32_767).astype("<i2")
-    if encoding is Encoding.LINEAR_PCM:
-        return linear.tobytes()
-    # Mu-law by ITU-T G.711, by comparison rather than by bits.
-    magnitude = np.minimum(np.abs(linear.astype(np.int32)), 32_635) + 132
-    exponent = np.floor(np.log2(magnitude)).astype(np.int32) - 7
-    mantissa = (magnitude >> (exponent + 3)) & 0x0F
-    sign = np.where(linear < 0, 0x80, 0)
-    return (~(sign | (exponent << 4) | mantissa) & 0xFF).astype(np.uint8).tobytes()
+    # At the rate of the encoder's input nothing is resampled.
+    return SpeechEncoder(SpeechFormat(encoding)).encode(samples)
 
 
 def plain(value: object) -> Any:

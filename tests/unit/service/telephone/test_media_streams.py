@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import hmac
@@ -144,3 +145,16 @@ def test_a_signature_of_twilio(tmp_path: Path):
     file.write_text("\n")
     with pytest.raises(UnusableFileError, match="is empty"):
         StreamSignature(url, file, NO_LIMITS)
+
+
+async def test_a_company_that_leaves_while_the_agent_speaks(
+    exchange: Exchange, company: Company, caplog: pytest.LogCaptureFixture
+):
+    exchange.models.sentence_seconds = 5.0
+    await company.send(TWILIO)
+    await company.until(lambda: company.media)
+    await company.socket.close()
+    async with asyncio.timeout(10):
+        while exchange.host.open_conversations.count:
+            await asyncio.sleep(0.05)
+    assert [record for record in caplog.records if record.levelname == "ERROR"] == []
