@@ -255,7 +255,7 @@ def _changed(agent: Agent, state: State, form: Form, event: Understood, reading:
         return None
     if is_for_later(agent, form.intent, event):
         return refuse_later(agent, state)
-    return understood(take(agent, state, form, reading))
+    return understood(take(agent, state, form, reading, event.understanding.today))
 
 
 def _answered(agent: Agent, state: State, form: Form, event: Understood, assent: Assent) -> Step:

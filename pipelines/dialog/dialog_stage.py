@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import TYPE_CHECKING, ClassVar
 
+from pipelines.errors import ModelError
+from pipelines.models.contracts import EMBED
 from pipelines.stages.registry import DIALOG, NLU, QA
 from pipelines.stages.wording import read_documents, sentence_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from pipelines.dialog.agent.agent import Agent
     from pipelines.dialog.session import DialogSession
     from pipelines.dialog.turn import DialogTurn
+    from pipelines.models.embedding_port import EmbeddingModel
     from pipelines.models.ports import TurnModels
     from pipelines.stages.answering import AnswerSearch
     from pipelines.stages.registry import StageConfig, StageRequest
+    from pipelines.stages.understanding import Understanding
 
 
 AHEAD_SECONDS = 0.15
@@ -25,7 +31,12 @@ SPARE_SECONDS = 0.05
 
 
 class DialogStage:
-    """Agent's words to a turn; see ``pipelines.stages.registry.Stage``."""
+    """Agent's words to a turn; see ``pipelines.stages.registry.Stage``.
+
+    Args:
+        compares_meaning: whether sentences of agents are compared by their embeddings, beside their words, where the
+            engine knows no intent of the agent.
+    """
 
     name: ClassVar[str] = DIALOG
     after: ClassVar[tuple[str, ...]] = (NLU,)
@@ -33,15 +44,14 @@ class DialogStage:
     of_no_text: ClassVar[None] = None
     in_order: ClassVar[bool] = True
 
+    def __init__(self, *, compares_meaning: bool = False) -> None:
+        self._compares_meaning = compares_meaning
+
     def wanted(self, config: StageConfig) -> bool:
         """See ``pipelines.stages.registry.Stage``."""
         return config.dialog is not None
 
-    async def run(
-        self,
-        request: StageRequest,
-        models: TurnModels,  # noqa: ARG002 - a dialog has no model of its own
-    ) -> AsyncIterator[DialogTurn]:
+    async def run(self, request: StageRequest, models: TurnModels) -> AsyncIterator[DialogTurn]:
         """See ``pipelines.stages.registry.Stage``."""
         dialog: DialogSession = request.config.dialog
         search: AnswerSearch | None = request.inputs.get(QA)
@@ -49,10 +59,34 @@ class DialogStage:
         answer = sentence_of(found, read_documents(found, request.config.documents)) if found is not None else ""
         passage = found.source.passage if found is not None and found.source is not None else answer
         speaker = await request.speaker() if dialog.hears_speakers and request.speaker is not None else None
-        turn = dialog.preview(request.text, request.inputs[NLU], answer, passage, speaker)
+        understanding = await self._understood(dialog.agent, request, models)
+        turn = dialog.preview(request.text, understanding, answer, passage, speaker)
         if turn.begun:
             now = asyncio.get_running_loop().time()
             left = AHEAD_SECONDS if request.reply_due is None else request.reply_due - now - SPARE_SECONDS
             await dialog.run_ahead(turn, min(AHEAD_SECONDS, left))
-            turn = dialog.preview(request.text, request.inputs[NLU], answer, passage, speaker)
+            turn = dialog.preview(request.text, understanding, answer, passage, speaker)
         yield turn
+
+    async def _understood(self, agent: Agent, request: StageRequest, models: TurnModels) -> Understanding:
+        """Return what the engine understands; of an agent that it does not know, what the sentences tell."""
+        from pipelines.dialog.by_example import (  # noqa: PLC0415 - only where there are agents, which need pydantic
+            by_example,
+            embed_sentences,
+            is_unknown_to,
+            parts_of,
+        )
+
+        understanding: Understanding = request.inputs[NLU]
+        if not is_unknown_to(agent, understanding):
+            return understanding
+        vectors = None
+        if self._compares_meaning:
+            parts = parts_of(request.text)
+            # Words alone tell enough to go on with.
+            with contextlib.suppress(ModelError):
+                model: EmbeddingModel = models.get(EMBED)
+                if agent.examples.vectors is None:
+                    await embed_sentences(agent, model)
+                vectors = dict(zip(parts, (await model.embed(parts, request.due)).vectors, strict=True))
+        return by_example(agent, request.text, understanding, vectors)

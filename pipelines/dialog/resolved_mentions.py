@@ -7,6 +7,7 @@ import datetime as dt
 import re
 from typing import TYPE_CHECKING
 
+from pipelines.dialog.agent.allowed import hour_of
 from pipelines.dialog.agent.form import CLOSED, TEXT
 from pipelines.dialog.agent.templates import names_in
 from pipelines.dialog.agent.value_list import words_of
@@ -232,7 +233,9 @@ def _from_number(slot: Slot, value: Value, text: str) -> Filled | None:
     if slot.type in _AMOUNTS:
         return Filled(value.value, said)
     if slot.type == ValueKind.TIME.value and value.value.isdecimal() and int(value.value) < _HOURS:
-        return Filled(f"{int(value.value):02}:00", said)
+        hour = int(value.value)
+        later = f"{hour + 12}:00" if 0 < hour < _HOURS / 2 else ""
+        return Filled(hour_of(slot, f"{hour:02}:00", later), said)
     return None
 
 
@@ -271,12 +274,14 @@ def _as_said(text: str, value: Value) -> str:
 def _of_kind(value: Value, slot: Slot, text: str) -> Filled | None:
     """Return a resolved value as that of a slot; a date with a time has both."""
     said, kind = _as_said(text, value), value.kind
+    if kind is ValueKind.TIME and slot.type == kind.value:
+        return Filled(hour_of(slot, value.value, value.alternative), said)
     if kind.value == slot.type:
         return Filled(value.value, said)
     if kind is ValueKind.DATE_TIME and slot.type == ValueKind.DATE.value:
         return Filled(value.value[:10], said)
     if kind is ValueKind.DATE_TIME and slot.type == ValueKind.TIME.value:
-        return Filled(value.value[11:16], said)
+        return Filled(hour_of(slot, value.value[11:16], value.alternative[11:16]), said)
     first, _, last = value.value.partition("/")
     if kind is ValueKind.INTERVAL and slot.type == ValueKind.DATE.value and _is_part_of_day(first, last):
         return Filled(first[:10], said)

@@ -33,7 +33,7 @@ _DENIED = re.compile(
     r"|didn['\u2019]?t|did not) (?:want|need|wish|like|ask|say|tell|mean)"
     r"|i (?:would|['\u2019]d) rather not|i['\u2019]d rather (?:you )?(?:not|didn['\u2019]?t)|let['\u2019]s not"
     r"|under no circumstances|by no means|stop|quit|refrain from|avoid)\b"
-    r"(?! (?:forget|worry|mind|hesitate|you\b|only|just|bother to ask)))",
+    r"(?! (?:forget|worry|mind|hesitate|you\b(?! to\b)|only|just|bother to ask)))",
     re.IGNORECASE,
 )
 _ANSWERING = re.compile(r"\W*(?:no|nope|nah|not that)\b", re.IGNORECASE)
@@ -213,6 +213,7 @@ def _part(event: Understood, reading: Reading) -> Understood:
         kind=reading.kind,
         negated=reading.negated,
         values=values,
+        today=event.understanding.today,
     )
     return dataclasses.replace(event, text=event.text[start:end], understanding=understanding, answer="", passage="")
 
