@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from pipelines.dialog.wishes import MIN_CONFIDENCE, denies
 from pipelines.models.embedding_port import MAX_TEXTS
 from pipelines.stages.understanding import NO_INTENT, Reading, Understanding
-from pipelines.text.clauses import split_clauses
+from pipelines.text.clauses import Clause, split_clauses
 from pipelines.text.values import find_values
 
 if TYPE_CHECKING:
@@ -23,6 +24,12 @@ if TYPE_CHECKING:
     from pipelines.models.embedding_port import EmbeddingModel
 
     Embed = Callable[[Sequence[str]], npt.NDArray[np.float32]]
+
+MAX_PIECES = 4
+MIN_PIECE_WORDS = 2
+MIN_WISH_CONFIDENCE = 0.6
+"""Of a piece that is a wish of its own, beside others."""
+_MARKS = re.compile(r"[,.;:!?]+\s+|\s+(?:and|so|but)\s+", re.IGNORECASE)
 
 
 def is_unknown_to(agent: Agent, understanding: Understanding) -> bool:
@@ -55,25 +62,55 @@ def by_example(
         like = agent.examples.most_like(part, values, known.get(part))
         return (like.intent if like.confidence >= MIN_CONFIDENCE else NO_INTENT), like.confidence
 
-    intent, confidence = read(text, 0, len(text))
     clauses = split_clauses(text)
     parts = [(clause, *read(clause.of(text), clause.start, clause.end)) for clause in clauses if len(clauses) > 1]
-    best = max(parts, key=lambda part: part[2], default=None)
-    if best is not None and best[2] > confidence:
-        # Of talkative callers one clause is the wish.
-        _, intent, confidence = best
-    are_wishes = all(part != NO_INTENT or denies(clause.of(text)) for clause, part, _ in parts)
+    # Of talkative callers one piece is the wish.
+    pieces = [read(text[start:end], start, end) for start, end in (*_pieces(text), (0, len(text)))]
+    intent, confidence = max((*pieces, *(part[1:] for part in parts)), key=lambda one: one[1])
+    if not all(part != NO_INTENT or denies(clause.of(text)) for clause, part, _ in parts):
+        parts = []
+    parts = parts or _wishes(text, read)
     readings = tuple(
         Reading(part, sure, (), "command", denies(clause.of(text)), clause.start, clause.end)
         for clause, part, sure in parts
-        if are_wishes
     )
-    return dataclasses.replace(understanding, intent=intent, confidence=confidence, readings=readings)
+    # A slot that has the name of another engine's by chance means something else.
+    wanted = {name for it in agent.intents.values() for slot in it.slots.values() for name in slot.heard_as}
+    slots = tuple(slot for slot in understanding.slots if slot.name in wanted)
+    return dataclasses.replace(understanding, intent=intent, confidence=confidence, slots=slots, readings=readings)
+
+
+def _wishes(text: str, read: Callable[[str, int, int], tuple[str, float]]) -> list[tuple[Clause, str, float]]:
+    """Return the wishes of a text without verbs: "a pizza Hawaii, and three beers"; none where it has no two."""
+    wishes: list[tuple[Clause, str, float]] = []
+    for start, end in _places(text):
+        intent, sure = read(text[start:end], start, end)
+        is_own = intent != NO_INTENT and sure >= MIN_WISH_CONFIDENCE
+        if wishes and (not is_own or intent == wishes[-1][1]):
+            clause, before, least = wishes[-1]
+            wishes[-1] = Clause(clause.start, end), before, least
+        elif is_own:
+            wishes.append((Clause(0 if not wishes else start, end), intent, sure))
+    return wishes if len(wishes) > 1 else []
 
 
 def parts_of(text: str) -> tuple[str, ...]:
-    """Return the texts of a turn that are compared with sentences: the whole, and its clauses."""
-    return tuple(dict.fromkeys((text, *(clause.of(text) for clause in split_clauses(text)))))[:MAX_TEXTS]
+    """Return the texts of a turn that are compared with sentences: the whole, its clauses and pieces."""
+    clauses = (clause.of(text) for clause in split_clauses(text))
+    return tuple(dict.fromkeys((text, *clauses, *(text[start:end] for start, end in _pieces(text)))))
+
+
+def _places(text: str) -> list[tuple[int, int]]:
+    """Return all pieces between marks."""
+    marks = [found.span() for found in _MARKS.finditer(text)]
+    return list(zip([0, *(end for _, end in marks)], [*(start for start, _ in marks), len(text)], strict=True))
+
+
+def _pieces(text: str) -> list[tuple[int, int]]:
+    """Return the longest pieces between marks, where there are several."""
+    places = _places(text)
+    long = [place for place in places if len(text[place[0] : place[1]].split()) >= MIN_PIECE_WORDS]
+    return sorted(long, key=lambda place: place[0] - place[1])[:MAX_PIECES] if len(places) > 1 else []
 
 
 async def embed_sentences(agent: Agent, model: EmbeddingModel) -> None:
@@ -112,5 +149,5 @@ class ExampleUnderstanding:
         parts = parts_of(text)
         vectors = dict(zip(parts, self._embed(parts), strict=True)) if self._embed is not None else None
         return by_example(
-            self._agent, text, Understanding(values=find_values(text, now), today=now.date().isoformat()), vectors
+            self._agent, text, Understanding(values=find_values(text, now)), vectors
         )

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pipelines.errors import ModelError
 from pipelines.models.contracts import EMBED
+from pipelines.stages.answer_kinds import fits
 from pipelines.stages.registry import DIALOG, NLU, QA
-from pipelines.stages.wording import read_documents, sentence_of
+from pipelines.stages.wording import paragraph_of, read_documents
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -56,16 +57,24 @@ class DialogStage:
         dialog: DialogSession = request.config.dialog
         search: AnswerSearch | None = request.inputs.get(QA)
         found = search.answer if search is not None else None
-        answer = sentence_of(found, read_documents(found, request.config.documents)) if found is not None else ""
+        if search is not None and found is not None and not fits(search.asked or request.text, found.text):
+            # "45 minutes" to "how much is it?" is no answer.
+            found = None
+        answer = paragraph_of(found, read_documents(found, request.config.documents)) if found is not None else ""
         passage = found.source.passage if found is not None and found.source is not None else answer
         speaker = await request.speaker() if dialog.hears_speakers and request.speaker is not None else None
         understanding = await self._understood(dialog.agent, request, models)
-        turn = dialog.preview(request.text, understanding, answer, passage, speaker)
+        today = request.config.understanding.clock.now().date().isoformat()
+
+        def preview() -> DialogTurn:
+            return dialog.preview(request.text, understanding, answer, passage, speaker, today)
+
+        turn = preview()
         if turn.begun:
             now = asyncio.get_running_loop().time()
             left = AHEAD_SECONDS if request.reply_due is None else request.reply_due - now - SPARE_SECONDS
             await dialog.run_ahead(turn, min(AHEAD_SECONDS, left))
-            turn = dialog.preview(request.text, understanding, answer, passage, speaker)
+            turn = preview()
         yield turn
 
     async def _understood(self, agent: Agent, request: StageRequest, models: TurnModels) -> Understanding:

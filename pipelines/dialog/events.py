@@ -42,6 +42,7 @@ class Understood:
         answer: the sentence that answers it, from documents; "" where there is none.
         passage: text that the answer stands in.
         speaker: enrolled name of who speaks, "" where that is not sure; None: speakers are not told apart.
+        today: date of the caller, ISO 8601; "": not known.
     """
 
     now: float
@@ -50,6 +51,7 @@ class Understood:
     answer: str = ""
     passage: str = ""
     speaker: str | None = None
+    today: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ def begin(agent: Agent, state: State, intent: str, event: Understood) -> Step:
     if state.form is not None:
         suspended = (*state.suspended, replace(state.form, choices=()))[-MAX_SUSPENDED:]
         state = replace(state, suspended=suspended)
-    return understood(take(agent, state, form, reading, event.understanding.today))
+    return understood(take(agent, state, form, reading, event.today))
 
 
 def take(agent: Agent, state: State, form: Form, reading: TurnReading, today: str = "") -> Step:
@@ -111,7 +111,7 @@ def continued(agent: Agent, state: State, event: Understood, target: str | None,
             if reading.filled or reading.choosing or reading.denied & known.keys():
                 if is_for_later(agent, name, event):
                     return refuse_later(agent, state)
-                return take(agent, state, form, reading, event.understanding.today)
+                return take(agent, state, form, reading, event.today)
     return None
 
 

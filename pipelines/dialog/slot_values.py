@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -38,6 +39,10 @@ if TYPE_CHECKING:
 _ARTICLES = frozenset(("a", "an", "the", "my", "your", "our"))
 _WEAK_DENIAL = re.compile(r"\bno$")
 _BREAK = re.compile(r"[,.;:!?]")
+_CONCLUDING = re.compile(
+    r"\b(?:so|makes|make that|that makes|in total|altogether|which is|that is|that's|equals|in all)\b", re.IGNORECASE
+)
+"""What stands before a value that sums others up: "me and two friends, so three"."""
 SEPARATOR = ", "
 """Between the values of a slot that takes several."""
 _MATCHES, _NEUTRAL, _CONTRADICTS = range(3)
@@ -239,6 +244,11 @@ def _settled(
             continue
         refused = {one.filled.value for one in found if one.is_denied}
         wanted = [one for one in found if not one.is_denied]
+        current = form.slots.get(name)
+        is_choice = any(" or " in text[one.end : other.start] for one, other in itertools.pairwise(wanted))
+        if current is not None and form.confirming and len(wanted) > 1 and not is_choice:
+            # Beside its successor the value that it takes the place of says nothing.
+            wanted = [one for one in wanted if one.filled.value != current.value]
         values = {one.filled.value: one.filled for one in wanted}
         if refused and (refused & values.keys() or any(_holds_all(text, one) for one in wanted)):
             unclear.add(name)
@@ -252,6 +262,7 @@ def _settled(
         elif (
             len(values) == 1
             or wanted[-1].is_correction
+            or _CONCLUDING.search(text[wanted[-2].end : wanted[-1].start])
             or text[wanted[-1].end :].lower().lstrip(" ,").startswith("instead")
         ):
             filled[name] = wanted[-1].filled

@@ -156,7 +156,9 @@ def is_taken_back(agent: Agent, intent: str, text: str) -> bool:
 def is_for_later(agent: Agent, intent: str, event: Understood) -> bool:
     """Return whether an immediate wish is meant for later, or conditionally."""
     slots = agent.slots_of(intent).values()
-    if not _acts(agent, intent):
+    # A form that is asked for and confirmed tells what is done, and when.
+    is_form = agent.intents[intent].confirm is not None and any(slot.required for slot in slots)
+    if is_form or not _acts(agent, intent):
         return False
     temporal = {kind.value for kind in _TEMPORAL}
     if any(slot.type in temporal or slot.type == "text" for slot in slots):
@@ -213,7 +215,6 @@ def _part(event: Understood, reading: Reading) -> Understood:
         kind=reading.kind,
         negated=reading.negated,
         values=values,
-        today=event.understanding.today,
     )
     return dataclasses.replace(event, text=event.text[start:end], understanding=understanding, answer="", passage="")
 

@@ -85,7 +85,6 @@ class Understanding:
         readings: what each part of the utterance asks for, in the order of the text; one of a single wish.
         values: the dates, times, amounts … of the text, in its order.
         considered: names of the intents that the engine considered, the most likely first.
-        today: date of the caller, ISO 8601; "": not known.
     """
 
     intent: str = NO_INTENT
@@ -98,7 +97,6 @@ class Understanding:
     readings: tuple[Reading, ...] = ()
     values: tuple[Value, ...] = ()
     considered: tuple[str, ...] = ()
-    today: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +159,6 @@ async def understand(
         tuple(readings),
         values,
         tuple(name for name, _ in whole.candidates),
-        now.date().isoformat(),
     )
 
 

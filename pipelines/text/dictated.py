@@ -6,6 +6,7 @@ of Anna Weber.
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import NamedTuple
 
@@ -51,6 +52,8 @@ _TEENS = {
 _TENS = {
     word: str(number) for number, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), 2)
 }
+
+_GAP = re.compile(r"[\s,.-]*(?:and|then|um+|uh+)?[\s,.-]*")
 
 _LOCAL = r"[\w+-]+(?:(?:\.| dot | point | underscore | dash | hyphen | minus | plus )[\w+-]+)*"
 _MAIL = re.compile(
@@ -118,10 +121,14 @@ def find_digits(text: str, *, is_asked: bool = False) -> list[Dictated]:
         return sorted([*found, *(Dictated(*it.span(), it[0]) for it in figures if it.span() not in taken)])
     spans = [Dictated(*match.span(), _figures(match[0])) for match in _ANY.finditer(text)]
     spans = [one for one in spans if len(one.value.lstrip("+")) > 1 or len(spans) == 1]
-    if len(spans) > 1 and all(re.fullmatch(r"[\s,.-]*(?:and|then|um+|uh+)?[\s,.-]*", text[one.end : other.start])
-                              for one, other in zip(spans, spans[1:], strict=False)):  # fmt: skip
+    gaps = (text[one.end : other.start] for one, other in itertools.pairwise(spans))
+    if len(spans) > 1 and all(_GAP.fullmatch(gap) for gap in gaps):
         return [Dictated(spans[0].start, spans[-1].end, "".join(one.value for one in spans).replace("+", ""))]
-    return [one._replace(value=one.value.lstrip("+")) for one in spans if one.value]
+    return [
+        one._replace(value=one.value.lstrip("+"))
+        for one in spans
+        if one.value and text[one.start : one.end].lower() not in {"oh", "o"}
+    ]
 
 
 def find_phones(text: str, *, is_asked: bool = False) -> list[Dictated]:
@@ -176,8 +183,10 @@ def find_person(text: str, *, is_asked: bool = False) -> Dictated | None:
         return None
     parts = [_name_at(plain, place.start(), whole=True) for place in re.finditer(r"(?<![^\s,.;!?])[^\W\d_]", plain)]
     names = [name for name in parts if name is not None]
+    # Whoever writes a name with capitals writes nothing else so.
+    capital = [name for name in names if all(word[:1].isupper() for word in plain[name.start : name.end].split())]
     if names:
-        best = max(names, key=lambda name: (len(name.value.split()), -name.start))
+        best = max(capital or names, key=lambda name: (len(name.value.split()), -name.start))
         return _spelled_out(best, letters)
     return Dictated(*spelled.span(), letters.capitalize()) if spelled is not None and len(letters) > 1 else None
 

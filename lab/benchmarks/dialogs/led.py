@@ -16,11 +16,12 @@ import vivavoce
 from benchmarks.dialogs.partner import NoReplyError, talking
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from benchmarks.dialogs.partner import Heard
     from benchmarks.dialogs.voices import Voice
+    from pipelines.dialog.agent.agent import Agent
 
 MAX_TURNS = 20
 MAX_CONFIRMATIONS = 3
@@ -105,19 +106,32 @@ def read_conversations(path: Path) -> tuple[Led, ...]:
 class _Caller:
     """What a caller says next."""
 
-    def __init__(self, led: Led) -> None:
+    def __init__(self, led: Led, fulfilments: Mapping[str, str]) -> None:
         self._led = led
+        self._fulfilments = fulfilments
+        self.open_wants = list(led.wants)
+        self.unwanted: list[Wanted] = []
         self._says = list(led.says)
         self._asked = {slot: list(lines) for slot, lines in led.asked.items()}
         self._confirming = list(led.confirming)
         self._refused = 0
+
+    def take(self, done: Iterable[Wanted]) -> None:
+        """Notes what was carried out."""
+        for one in done:
+            fitting = next((want for want in self.open_wants if _fulfils(one, want)), None)
+            if fitting is None:
+                self.unwanted.append(one)
+            else:
+                self.open_wants.remove(fitting)
 
     def next_line(self, dialog: vivavoce.Dialog) -> str | None:
         """Returns the next line; None: the caller is at a loss, or has all that was wanted."""
         if dialog.confirming:
             if self._confirming:
                 return self._confirming.pop(0)
-            if any(_is_right(dict(dialog.slots), want) for want in self._led.wants):
+            offered = Wanted(self._fulfilments.get(dialog.intent, ""), dict(dialog.slots))
+            if any(_fulfils(offered, want) for want in self.open_wants):
                 return YES
             self._refused += 1
             return NO if self._refused <= MAX_CONFIRMATIONS else None
@@ -127,20 +141,20 @@ class _Caller:
         return self._says.pop(0) if self._says else None
 
 
-async def lead(client: vivavoce.Client, agent: str, led: Led, voice: Voice | None, manner: int) -> Outcome:
+async def lead(client: vivavoce.Client, agent: Agent, led: Led, voice: Voice | None, manner: int) -> Outcome:
     """Holds a conversation with an agent.
 
     Args:
         client: of the service.
-        agent: by its name.
+        agent: that the service has.
         led: what the caller wants and says.
         voice: speaks what the caller says; None: everything is typed.
         manner: of the voice.
     """
-    outcome, caller = Outcome(), _Caller(led)
+    fulfilments = {name: intent.fulfilment or "" for name, intent in agent.intents.items()}
+    outcome, caller = Outcome(), _Caller(led, fulfilments)
     said: list[str] = []
-    done: list[Wanted] = []
-    async with talking(client, agent, spoken=voice is not None) as partner:
+    async with talking(client, agent.form.name, spoken=voice is not None) as partner:
         line = caller.next_line(vivavoce.Dialog())
         while line is not None and outcome.turns < MAX_TURNS:
             outcome.turns += 1
@@ -150,15 +164,17 @@ async def lead(client: vivavoce.Client, agent: str, led: Led, voice: Voice | Non
                 outcome.lines.append(str(error))
                 break
             outcome.lines += _told(line, heard, spoken=voice is not None)
-            outcome.misses += "did not understand" in heard.said or "didn't" in heard.said
+            outcome.misses += any(text in heard.said for text in agent.form.no_match.say)
             outcome.turn_seconds += heard.turn_seconds
             said.append(heard.said)
-            done += [Wanted(one.name, dict(one.slots)) for one in heard.fulfilments]
+            caller.take(Wanted(one.name, dict(one.slots)) for one in heard.fulfilments)
             if heard.ends:
                 outcome.lines.append(f"({heard.ends})")
                 break
             line = caller.next_line(heard.dialog)
-    _judge(led, outcome, done, " ".join([partner.greeting, *said]))
+            if line == NO:
+                outcome.lines.append(f"({dict(heard.dialog.slots)})")
+    _judge(led, outcome, caller, " ".join([partner.greeting, *said]))
     return outcome
 
 
@@ -171,19 +187,13 @@ def _told(line: str, heard: Heard, *, spoken: bool) -> list[str]:
     return [*lines, f"agent:  {heard.said}{f' ({asked}?)' if asked else ''}", *done]
 
 
-def _judge(led: Led, outcome: Outcome, done: list[Wanted], said: str) -> None:
-    open_wants = list(led.wants)
-    for one in done:
-        fitting = next((want for want in open_wants if _fulfils(one, want)), None)
-        if fitting is None:
-            outcome.wrong.append(f"{one.fulfilment} {dict(one.slots)}")
-        else:
-            open_wants.remove(fitting)
-    outcome.lines += [f"missing: {want.fulfilment} {dict(want.slots)}" for want in open_wants]
+def _judge(led: Led, outcome: Outcome, caller: _Caller, said: str) -> None:
+    outcome.wrong = [f"{one.fulfilment} {dict(one.slots)}" for one in caller.unwanted]
+    outcome.lines += [f"missing: {want.fulfilment} {dict(want.slots)}" for want in caller.open_wants]
     outcome.lines += [f"wrong: {one}" for one in outcome.wrong]
     unheard = [text for text in led.hears if _plain(text) not in _plain(said)]
     outcome.lines += [f"not heard: {text}" for text in unheard]
-    outcome.reached = not (open_wants or outcome.wrong or unheard)
+    outcome.reached = not (caller.open_wants or outcome.wrong or unheard)
 
 
 def _fulfils(done: Wanted, want: Wanted) -> bool:
@@ -191,7 +201,12 @@ def _fulfils(done: Wanted, want: Wanted) -> bool:
 
 
 def _is_right(slots: Mapping[str, str], want: Wanted) -> bool:
-    return all(_plain(slots.get(name, "")) == _plain(value) for name, value in want.slots.items())
+    return all(_is_same(slots.get(name, ""), value) for name, value in want.slots.items())
+
+
+def _is_same(value: str, wanted: str) -> bool:
+    # Of an amount "400" and "400.00" are the same.
+    return _plain(value) == _plain(wanted) or _plain(value) == _plain(wanted).removesuffix(".00")
 
 
 def _plain(text: str) -> str:

@@ -87,13 +87,13 @@ async def lead_all(
     address: str, folder: Path, file: Path, only: str, at_once: int, *, spoken: bool, verbose: bool
 ) -> dict[str, object]:
     """Lets callers lead the conversations of a file; the other arguments are those of :func:`play_all`."""
-    name = read_agent(folder).form.name
+    agent = read_agent(folder)
     listed = [one for one in read_conversations(file) if only in one.name]
     async with vivavoce.connect(address) as client:
         voice = Voice(client) if spoken else None
 
         async def one(number: int) -> Outcome:
-            outcome = await lead(client, name, listed[number], voice, number)
+            outcome = await lead(client, agent, listed[number], voice, number)
             _show(listed[number].name, outcome.reached, outcome.lines, verbose=verbose)
             return outcome
 

@@ -47,7 +47,11 @@ class Agent:
     @cached_property
     def examples(self) -> Examples:
         """The sentences, to be compared with what callers say."""
-        return Examples(self.sentences, self.values)
+        lists = {
+            name: {slot.values or slot_name for slot_name, slot in intent.slots.items() if slot.type == CLOSED}
+            for name, intent in self.intents.items()
+        }
+        return Examples(self.sentences, self.values, lists)
 
     @property
     def intents(self) -> Mapping[str, Intent]:

@@ -21,7 +21,7 @@ from pipelines.dialog.agent.value_list import words_of
 from pipelines.text.values import find_values
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -71,8 +71,10 @@ _BEYOND, _LACKING = 0.2, 0.6
 """How much counts what a text has beyond a sentence, and what it lacks of it."""
 _OF_MEANING = 0.6
 """Share of meaning in a likeness, beside that of words."""
+_OF_VALUE = 0.15
+"""What the value of a list adds to the likeness of the only intent that takes it."""
 _NEAREST = 3
-MIN_LIKENESS, MIN_LIKENESS_OF_WORDS = 0.47, 0.55
+MIN_LIKENESS, MIN_LIKENESS_OF_WORDS = 0.45, 0.55
 """Least likeness of a text and an intent's sentences that is one of them, with and without vectors."""
 
 
@@ -95,14 +97,21 @@ class Examples:
     Args:
         sentences: of every intent that has some.
         values: value lists by name.
+        lists: names of the value lists that the slots of an intent take, by intent.
 
     Attributes:
         texts: the sentences, as they are embedded.
         vectors: those of :attr:`texts`, of length 1, float32 ``[texts, dimensions]``; None: words alone are compared.
     """
 
-    def __init__(self, sentences: Mapping[str, Sequence[str]], values: Mapping[str, ValueList]) -> None:
+    def __init__(
+        self,
+        sentences: Mapping[str, Sequence[str]],
+        values: Mapping[str, ValueList],
+        lists: Mapping[str, Collection[str]],
+    ) -> None:
         self._values = values
+        self._takers = {name: [intent for intent in sentences if name in lists.get(intent, ())] for name in values}
         share = MAX_EXAMPLES // max(1, len(sentences))
         chosen = [
             (intent, _MARK.sub(r"\1", one)) for intent, listed in sentences.items() for one in _spread(listed, share)
@@ -140,6 +149,7 @@ class Examples:
                 shared[self._holding[feature]] += self._weight(feature)
         of_words = shared / np.maximum(shared + _BEYOND * (said - shared) + _LACKING * (self._sizes - shared), 1e-9)
         meaning = self.vectors @ vector if self.vectors is not None and vector is not None else None
+        told = {name: feature for feature in found if (name := feature[1:-1]) in self._takers and feature[0] == "<"}
         scores: dict[str, float] = {}
         for intent, places in self._places.items():
             score = float(of_words[places].max())
@@ -149,6 +159,10 @@ class Examples:
             scores[intent] = score
         best = max(scores, key=scores.__getitem__)
         least = MIN_LIKENESS_OF_WORDS if meaning is None else MIN_LIKENESS
+        if scores[best] < least:
+            for taker in (takers[0] for name in told if len(takers := self._takers[name]) == 1):
+                scores[taker] += _OF_VALUE
+            best = max(scores, key=scores.__getitem__)
         return Likeness(best, min(1.0, scores[best] / (2 * least)))
 
     def _weight(self, feature: str) -> float:
