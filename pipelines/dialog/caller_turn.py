@@ -246,14 +246,9 @@ def _in_form(agent: Agent, state: State, form: Form, event: Understood) -> Step:
     """Take a turn within an intent: another wish, values, or an answer."""
     reading = read_turn(agent, form, event)
     words = words_of(event.text.replace("%", " percent"))
-    gives_answer = form.asked in reading.filled
-    asks = bool(event.answer) and not reading.is_bare and ASKING.match(event.text) is not None
-    is_question = asks and not (gives_answer and PROPOSING.match(event.text))
-    if is_question and not is_whole(words) and not (form.confirming and reading.filled):
-        if not _is_sure(agent, state, event) or target_now(agent, state, event) == form.intent:
-            return _answer_or_miss(agent, state, event)
-    if begins_to_wait(words) and not (reading.filled or reading.denied or reading.choosing):
-        return _steer(agent, state, Control.WAIT, event)
+    is_question = _is_question(form, event, reading)
+    if (aside := _aside(agent, state, form, event, reading, is_question=is_question)) is not None:
+        return aside
     assent = _assent(agent, state, form, words) if form.confirming or form.changing else None
     if assent is not None and is_whole(words) and not (_is_of_list(agent, form, reading) or reading.denied):
         # "A hundred percent" is a yes, and no percentage.
@@ -264,15 +259,34 @@ def _in_form(agent: Agent, state: State, form: Form, event: Understood) -> Step:
     is_weak = reading.changes(form) and event.understanding.confidence < SURE_CONFIDENCE
     if target is not None and target != form.intent and not (reading.is_bare or names_change or is_weak):
         return begin(agent, state, target, event)
-    changed = _changed(agent, state, form, event, reading)
-    if changed is not None and not is_question:
-        return changed
-    if form.confirming and not is_question and assent in {None, Assent.UNCLEAR} and reading.filled:
+    changed = None if is_question else _changed(agent, state, form, event, reading)
+    if changed is None and form.confirming and not is_question and assent in {None, Assent.UNCLEAR} and reading.filled:
         # The same again is no yes, but it is understood.
-        return ask_again(agent, state)
+        changed = ask_again(agent, state)
+    if changed is not None:
+        return changed
     if assent is not None or names_change:
         return _answered(agent, state, form, event, assent or Assent.NO)
     return _answer_or_miss(agent, state, event)
+
+
+def _is_question(form: Form, event: Understood, reading: TurnReading) -> bool:
+    """Return whether a turn asks what documents answer, and does not propose what was asked for."""
+    is_asking = bool(event.answer) and not reading.is_bare and ASKING.match(event.text) is not None
+    return is_asking and not (form.asked in reading.filled and PROPOSING.match(event.text))
+
+
+def _aside(
+    agent: Agent, state: State, form: Form, event: Understood, reading: TurnReading, *, is_question: bool
+) -> Step | None:
+    """Answer a question that stands by itself, or wait where the caller asks to; None: the turn is about the form."""
+    words = words_of(event.text)
+    if begins_to_wait(words) and not (reading.filled or reading.denied or reading.choosing):
+        return _steer(agent, state, Control.WAIT, event)
+    if not is_question or is_whole(words) or (form.confirming and reading.filled):
+        return None
+    is_own = target_now(agent, state, event) == form.intent
+    return _answer_or_miss(agent, state, event) if is_own or not _is_sure(agent, state, event) else None
 
 
 def _changed(agent: Agent, state: State, form: Form, event: Understood, reading: TurnReading) -> Step | None:

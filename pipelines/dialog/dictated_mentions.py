@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from pipelines.dialog.agent.form import DICTATED, DIGITS, EMAIL, PERSON, PHONE
 from pipelines.dialog.mentions import Mention, is_free
 from pipelines.dialog.state import Filled
-from pipelines.text.dictated import Dictated, find_digits, find_mail_addresses, find_person, find_phones
+from pipelines.text.dictated import Dictated, find_digits, find_mail_addresses, find_phones
+from pipelines.text.person_names import find_person
 
 if TYPE_CHECKING:
     from pipelines.dialog.agent.agent import Agent

@@ -250,16 +250,17 @@ _CANCEL_THAT = (
     r"(?: (?:the |this |that |my |our )?(?:whole )?(?:order|thing|booking|reservation|request|appointment|lot)"
     r"| all of (?:it|that|this)| that| it| this| the question| everything| all)"
 )
+_DROP = r"drop(?! (?:it|them|that|the \w+) off\b)"
 _CANCEL = (
     (
-        rf"(?:cancel|forget|stop|abort|scrap|scratch|abandon|quit|drop(?! (?:it|them|that|the \w+) off\b)|discard|call off|undo|leave off|strike|nix"
+        rf"(?:cancel|forget|stop|abort|scrap|scratch|abandon|quit|{_DROP}|discard|call off|undo|leave off|strike|nix"
         rf"|delete|end|exit|terminate){_CANCEL_THAT}?(?: (?:please|now|right now|right away|immediately|for now"
         rf"|at once))?"
     ),
     (
         rf"(?:i want to|i'd like to|i would like to|i wish to|let's|let us|please|can you|could you|can we|could we"
         rf"|you can|just|i need to|we should|i'll|i have to|better)(?: just)? (?:cancel|stop|forget|abort|scrap|quit"
-        rf"|drop(?! (?:it|them|that|the \w+) off\b)){_CANCEL_THAT}?"
+        rf"|{_DROP}){_CANCEL_THAT}?"
     ),
     rf"never ?mind{_CANCEL_THAT}?|nevermind",
     rf"(?:forget|never mind|don't worry|stop) about{_CANCEL_THAT}",
@@ -338,8 +339,9 @@ _PERSON = (
 )
 _HUMAN = (
     (
-        r"(?:(?:can|could|may) i|(?:i|we)(?: would|'d)? (?:rather |really |just )?(?:want|like|need|prefer|have|wish) to"
-        rf"|let me|i'd rather|i must|can we|could we)(?: please| just| maybe| perhaps)? (?:speak|talk)(?: to| with) {_PERSON}"
+        r"(?:(?:can|could|may) (?:i|we)|(?:i|we)(?: would|'d)? (?:rather |really |just )?(?:want|like|need|prefer|have"
+        r"|wish) to|let me|i'd rather|i must)(?: please| just| maybe| perhaps)? (?:speak|talk)(?: to| with)"
+        rf" {_PERSON}"
     ),
     (
         r"(?:please |just |can you |could you |would you )*(?:connect|put|transfer|pass|hand)(?: me| us)?(?: through"
@@ -354,8 +356,9 @@ _GREETING = (
     |how are you(?: doing)?(?: today)?|how do you do|nice to meet you|how's it going|what's up|are you there"""),
 )
 _THANKS = (
-    _any("""thanks|thank you|thank you (?:very )?much|you too|same to you|thank you so much|thanks a lot|thanks so much|many thanks
-    |much appreciated|cheers|ta|very kind|that's (?:very )?kind(?: of you)?|very nice of you|i appreciate (?:it|that)
+    _any("""thanks|thank you|thank you (?:very )?much|you too|same to you|thank you so much|thanks a lot
+    |thanks so much|many thanks|much appreciated|cheers|ta|very kind
+    |that's (?:very )?kind(?: of you)?|very nice of you|i appreciate (?:it|that)
     |you're welcome|thanks for your help|thank you for your help"""),
 )
 _FILLER = (

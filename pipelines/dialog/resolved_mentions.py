@@ -43,8 +43,8 @@ _AFTER_HOUR = re.compile(r"\s*(?:[.,!?]|please\b|and\b|$)", re.IGNORECASE)
 _MADE = re.compile(r"\b(?:make|change) (?:it|that)(?: to)?\s+(?:at\s+)?$", re.IGNORECASE)
 _BETWEEN_ENDS = re.compile(r"\s(?:to|until|till|through|and)\s", re.IGNORECASE)
 _CORRECTED = re.compile(
-    r"(?:(?:no|sorry|wait|i mean|i meant|actually|rather|oh|well|make (?:it|that)|it['\u2019]s|that['\u2019]s|it is|at|on"
-    r"|to|better)[ ,.]*)+"
+    r"(?:(?:no|sorry|wait|i mean|i meant|actually|rather|oh|well|make (?:it|that)|it['\u2019]s|that['\u2019]s|it is|at"
+    r"|on|to|better)[ ,.]*)+"
 )
 """Words between a value and what it is corrected to: "750 pounds, no sorry, it's 780"."""
 _AMOUNTS = frozenset((ValueKind.MONEY.value, ValueKind.TEMPERATURE.value, ValueKind.PERCENTAGE.value))
@@ -293,14 +293,12 @@ def _of_kind(value: Value, slot: Slot, text: str) -> Filled | None:
     said, kind = _as_said(text, value), value.kind
     if kind is ValueKind.TIME and slot.type == kind.value:
         return Filled(hour_of(slot, value.value, value.alternative), said)
-    if kind.value == slot.type:
+    if kind.value == slot.type or (kind.value in _AMOUNTS and slot.type == ValueKind.NUMBER.value):
         return Filled(value.value, said)
     if kind is ValueKind.DATE_TIME and slot.type == ValueKind.DATE.value:
         return Filled(value.value[:10], said)
     if kind is ValueKind.DATE_TIME and slot.type == ValueKind.TIME.value:
         return Filled(hour_of(slot, value.value[11:16], value.alternative[11:16]), said)
-    if kind.value in _AMOUNTS and slot.type == ValueKind.NUMBER.value:
-        return Filled(value.value, said)
     first, _, last = value.value.partition("/")
     if kind is ValueKind.INTERVAL and slot.type == ValueKind.DATE.value and _is_part_of_day(first, last):
         return Filled(first[:10], said)

@@ -123,7 +123,7 @@ class DialogSession:
         """Return whether a text is the expected answer; see ``is_whole_answer``."""
         return is_whole_answer(text, listen)
 
-    def preview(  # noqa: PLR0913 - what a turn consists of
+    def preview(
         self,
         text: str,
         understanding: Understanding,

@@ -32,7 +32,7 @@ _LEADING = re.compile(
 """What stands before the words that were asked for: "my address is"."""
 _SPELLED = re.compile(r"(?:[ ,.-]+[^\W\d_]\b){2,}\.?$")
 _CALLED = re.compile(
-    rf"{_FILLED}(?:(?:it|that|this|he|she)(?:['\u2019]s| is| was| would be|['\u2019]d be)? (?:called|calls|named|titled)"
+    rf"{_FILLED}(?:(?:it|that|this|he|she)(?:['\u2019]s| is| was| would be|['\u2019]d be)? (?:called|calls|named)"
     r"|(?:it|that|this)(?:['\u2019]s| is| was| would be|['\u2019]d be))\s+(?=\S)",
     re.IGNORECASE,
 )

@@ -16,8 +16,8 @@ _OPENERS = (
 ASKING = re.compile(rf"{_LEAD_IN}{_OPENERS}|.*\?\s*$", re.IGNORECASE | re.DOTALL)
 """Texts that ask something."""
 PROPOSING = re.compile(
-    rf"{_LEAD_IN}(?:what about|how about|(?:can|could|may|might|would|shall) (?:i|we|it|that|you)\b|(?:is|are|would|will)\b"
-    r".*\b(?:ok|okay|possible|free|fine|alright|all right|good|available|work)\b)",
+    rf"{_LEAD_IN}(?:what about|how about|(?:can|could|may|might|would|shall) (?:i|we|it|that|you)\b"
+    r"|(?:is|are|would|will)\b.*\b(?:ok|okay|possible|free|fine|alright|all right|good|available|work)\b)",
     re.IGNORECASE,
 )
 """Questions that propose a value: "would Friday be possible?"."""

@@ -9,6 +9,7 @@ where there are vectors of the sentences.
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 import math
 import re
 from collections import Counter, defaultdict
@@ -185,7 +186,7 @@ class Examples:
             elif place is not last:
                 found.append(place[2])
             last = place
-        pairs = (f"{one} {other}" for one, other in zip(found, found[1:], strict=False) if one[0] != "<" != other[0])
+        pairs = (f"{one} {other}" for one, other in itertools.pairwise(found) if one[0] != "<" != other[0])
         return frozenset((*found, *pairs))
 
 
