@@ -104,7 +104,8 @@ def control_of(words: Sequence[Word]) -> Control | None:
 def leaves(words: Sequence[Word]) -> bool:
     """Return whether a turn ends in goodbye, whatever was said before it."""
     said = [phrase.kind for phrase in read_phrases(words) if phrase.kind not in _NEUTRAL]
-    return bool(said) and said[-1] is Kind.GOODBYE
+    # "By" is how recognizers write the last word of "thank you, bye".
+    return bool(said) and (said[-1] is Kind.GOODBYE or (len(words) > 1 and words[-1].text == "by"))
 
 
 def asks_for_human(words: Sequence[Word]) -> bool:

@@ -37,7 +37,10 @@ def begin(agent: Agent, state: State, intent: str, event: Understood) -> Step:
     """Begin an intent with the turn's slots, unless withdrawn or meant for later."""
     if is_taken_back(agent, intent, event.text):
         return understood((state, (*speech(agent, state, agent.form.cancelled), listening(agent, state))))
-    form = Form(intent)
+    slots = agent.slots_of(intent)
+    form = Form(
+        intent, {name: filled for name, filled in state.known.items() if name in slots and slots[name].remember}
+    )
     reading = read_turn(agent, form, event)
     if is_for_later(agent, intent, event):
         return refuse_later(agent, state)
