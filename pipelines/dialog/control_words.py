@@ -114,7 +114,7 @@ def asks_for_human(words: Sequence[Word]) -> bool:
 
 
 def begins_to_wait(words: Sequence[Word]) -> bool:
-    """Return whether a turn begins with "one moment": "just a second, it is in the car"."""
+    """Return whether a turn begins with a wait: "just a second, it's here"."""
     said = [phrase.kind for phrase in read_phrases(words) if phrase.kind is not Kind.FILLER]
     return bool(said) and said[0] is Kind.WAIT
 

@@ -1,4 +1,4 @@
-"""Mentions of what callers dictate: numbers, telephone numbers, mail addresses, names."""
+"""Mentions of dictated values: numbers, mail addresses, names."""
 
 from __future__ import annotations
 
@@ -65,14 +65,14 @@ def _found(kind: str, event: Understood, *, is_asked: bool, is_open: bool) -> li
 
 
 def _whole_numbers(event: Understood) -> list[Dictated]:
-    """Return numbers that are not told digit by digit: "three thousand three hundred eighty"."""
+    """Return numbers that are told as a whole: "three thousand and eighty"."""
     values = (value for value in event.understanding.values if value.kind is ValueKind.NUMBER)
     told = (Dictated(value.start, value.end, value.value) for value in values if value.value.isdecimal())
     return [one for one in told if re.search(r"hundred|thousand", event.text[one.start : one.end], re.IGNORECASE)]
 
 
 def _spoken(kind: str, value: str) -> str:
-    """Return a value as it is read out: numbers digit by digit, mail addresses by their signs."""
+    """Return a value as it is read out: digit by digit, sign by sign."""
     if kind in {DIGITS, PHONE}:
         return f"{'plus ' * value.startswith('+')}{' '.join(value.lstrip('+'))}"
     if kind == EMAIL:

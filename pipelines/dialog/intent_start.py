@@ -57,7 +57,7 @@ def begin(agent: Agent, state: State, intent: str, event: Understood) -> Step:
 
 
 def take(agent: Agent, state: State, form: Form, reading: TurnReading, today: str = "") -> Step:
-    """Take the turn's slot values and go on; ask about ambiguous ones, and again for those that are not allowed.
+    """Take the turn's slot values and go on; ask about unclear or refused ones.
 
     Args:
         agent: by which the dialog is held.

@@ -141,7 +141,7 @@ def _fulfilled(agent: Agent, state: State, event: events.Fulfilled | events.Fulf
 
 
 def _asked_again(agent: Agent, state: State, form: Form, slot: str, said: tuple[Say, ...]) -> Step:
-    """Keep a form that could not be carried out, but for one slot: "nine is taken, ten or eleven?"."""
+    """Ask again for one slot of a form: "nine is taken, ten or eleven?"."""
     slots = {name: filled for name, filled in form.slots.items() if name != slot}
     state = replace(state, form=replace(form, slots=slots, asked=slot, confirming=False))
     asks = any(say.text.rstrip().endswith("?") for say in said)

@@ -49,7 +49,7 @@ _MAIL_LEAD = re.compile(
 
 
 def find_digits(text: str, *, is_asked: bool = False) -> list[Dictated]:
-    """Find numbers that are told digit by digit, or in pairs: "four oh seven eighteen" is 40718.
+    """Find numbers that are told in digits or pairs: "four oh seven eighteen".
 
     Args:
         text: English, as it was said or typed.

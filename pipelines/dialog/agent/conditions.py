@@ -1,4 +1,4 @@
-"""Conditions on slots and parameters: ``size: large``, ``people: "> 8"``, ``delivery: "!= no"``."""
+"""Conditions on slots and parameters: ``size: large``, ``people: "> 8"``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def holds(conditions: Mapping[str, str], values: Mapping[str, str]) -> bool:
 
 
 def compared(condition: str) -> tuple[str, str]:
-    """Return the sign of a comparison and its value; "" and the value where it is none."""
+    """Return a comparison's sign and value; "" and the value of another one."""
     found = _COMPARED.fullmatch(condition.strip())
     return (found[1], found[2].strip()) if found else ("", condition)
 
