@@ -165,13 +165,11 @@ def _idle(agent: Agent, state: State, event: Understood) -> Step:
     if event.answer:
         return understood((state, (Say(event.answer), listening(agent, state))))
     words = words_of(event.text)
-    if is_done(words):
+    was_asked = bool(state.said) and state.said[-1].endswith("?")
+    if is_done(words) or (was_asked and is_refusal(words)):
         return finish(agent, state, "end")
-    if state.said and state.said[-1].endswith("?"):
-        if is_refusal(words):
-            return finish(agent, state, "end")
-        if assent_of(words) is Assent.YES:
-            return understood((state, (*speech(agent, state, agent.form.help), listening(agent, state))))
+    if was_asked and assent_of(words) is Assent.YES:
+        return understood((state, (*speech(agent, state, agent.form.help), listening(agent, state))))
     fallback = agent.form.fallback
     return miss(agent, state) if fallback is None else begin(agent, state, fallback, event)
 

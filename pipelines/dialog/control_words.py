@@ -147,7 +147,7 @@ def assent_of(words: Sequence[Word], repeated: Collection[str] = (), act: str = 
     """
     phrases = read_phrases(words)
     kinds = {phrase.kind for phrase in phrases}
-    if kinds & {Kind.NO, Kind.CANCEL}:
+    if kinds & {Kind.NO, Kind.CANCEL, Kind.BACK}:
         return Assent.NO
     unread = {words[at].text for it in phrases if it.kind is Kind.UNREAD for at in range(it.start, it.end)}
     if act in unread and kinds <= {*_AGREEING, *_NEUTRAL, Kind.UNREAD} and unread <= _BESIDE_VALUES.union(repeated):

@@ -230,7 +230,7 @@ _NO = (
     |nix|veto|pass|i'll pass|hardly|barely|scarcely|dislike|hate|doubt|doubtful|unsure|uncertain|undecided|impossible
     |hesitant|change|changes|changed|modify|adjust|correct (?:that|it|this)(?! is| looks?| sounds?| works?| one| will
     | does)|correction|edit|amend|fix|redo|revise|different|differently|another|other|instead|else|rather|wait|yet
-    |later|next time|another time|some other time|some other day|only if|unless|except|until|try again|go back|revert
+    |later|next time|another time|some other time|some other day|only if|unless|except|until|try again|revert
     |undo|hang on|hold your horses|back up|slow down|easy|do not|as if|yeah right|fat chance|in your dreams
     |over my dead body|forget (?:it|that)|too (?:much|many|late|early|expensive|few|little|big|small|large|long|far
     |soon)"""),

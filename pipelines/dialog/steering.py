@@ -1,4 +1,4 @@
-"""Requests of a caller to the dialog itself: repeat, cancel, wait, help, a person."""
+"""Requests to the dialog itself: repeat, cancel, wait, help, a person."""
 
 from __future__ import annotations
 
