@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from engines.bert.tensorrt import GROUP_TOKENS, profile
-from engines.session import ONNX_RUNTIME, load_session
+from engines.session import HIDDEN, NEXT_HIDDEN, ONNX_RUNTIME, load_session
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 MASK = "attention_mask"
 INPUTS = ("input_ids", MASK, "token_type_ids")
 """What a network may read, as :class:`engines.bert.tokenizing.TokenBatch` has it; all but the mask may be missing."""
-HIDDEN, NEXT_HIDDEN = "hidden_state", "next_hidden_state"
-"""What a stage of a network that was cut reads of the stage before, and gives to the next one."""
 _MAX_GROUP_TOKENS = 2048
 """Tokens, padding included, of one call. On a CPU a larger batch takes more memory and as long a token."""
 _MAX_PADDED_SHARE = 0.25
