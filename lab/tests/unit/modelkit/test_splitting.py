@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from engines.bert.network_files import network_file
-from engines.bert.session import HIDDEN, NEXT_HIDDEN, BertSession
+from engines.bert.session import BertSession
+from engines.session import HIDDEN, NEXT_HIDDEN
 from lab.tests.unit.modelkit.importing.checkpoints import (
     ANSWERS,
     INTENTS,
