@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _ENVIRONMENT = "EXECUTION_ENV_PATH"
 """Parameter of Triton's Python backend that names an archive with a Python of its own."""
 _STAGES = "stages"
-"""Parameter with the models that a model asks, by commas: those of its encoder's layers, see ``engines/asr/stages.py``."""
+"""Parameter with the models that a model asks, by commas: stages of its encoder, see ``engines/asr/stages.py``."""
 
 
 class BadConfigError(ValueError):
