@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
+from engines.bert.gpu.network import read_network, write_network
 from engines.bert.network_files import network_file
 from engines.bert.session import BertSession
+from engines.gpu.device import NETWORK
 from engines.session import HIDDEN, NEXT_HIDDEN
 from lab.tests.unit.modelkit.importing.checkpoints import (
     ANSWERS,
@@ -23,6 +26,7 @@ from lab.tests.unit.modelkit.importing.checkpoints import (
 )
 from modelkit.errors import EngineError, ModelkitError, SplitError
 from modelkit.evaluation.local import LocalEngines
+from modelkit.gpu import shape_of
 from modelkit.importing.checkpoint import read_checkpoint
 from modelkit.importing.engine import write_engine
 from modelkit.splitting import graph
@@ -53,6 +57,21 @@ def imported(folder: Path, *sources: Path) -> Path:
 def answers(folder: Path, kind: str) -> Path:
     hugging_face(folder / "network", kind, ANSWERS)
     return imported(folder, folder / "network")
+
+
+def for_a_gpu(folder: Path) -> Path:
+    """An engine for answers that has its network in the form for a GPU too."""
+    network = hugging_face(folder / "network", "bert", ANSWERS)
+    engine = imported(folder, folder / "network")
+    names = (("bert.", "encoder."), ("qa_outputs.", "span."))
+    state = {
+        name.replace(old, new, 1): tensor
+        for name, tensor in network.state_dict().items()
+        for old, new in names
+        if name.startswith(old)
+    }
+    write_network(engine / "triton/qa_bert/1" / NETWORK, shape_of(network.config.to_dict(), state), state)
+    return engine
 
 
 def two_encoders(folder: Path) -> Path:
@@ -128,6 +147,51 @@ def test_what_cannot_be_cut_is_refused_with_the_reason(make, stages: int, says: 
     with pytest.raises(ModelkitError, match=says):
         split_engine(engine, stages, tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def config_of(model: Path) -> str:
+    return (model / "config.pbtxt").read_text()
+
+
+def test_a_network_for_a_gpu_is_cut_at_the_same_layers_and_its_stages_are_placed(tmp_path: Path):
+    engine = for_a_gpu(tmp_path)
+    split_engine(engine, 2, tmp_path / "out", "gpu:1, cpu")
+    first, second = stage_folders(tmp_path / "out")
+    shapes = [read_network(folder / NETWORK)[0] for folder in (first, second)]
+    assert [(shape.embeds, shape.numbers, shape.ends) for shape in shapes] == [
+        (True, range(1), False),
+        (False, range(1, 2), True),
+    ]
+    assert [json.loads((folder / "card.json").read_text()).get("gpu") for folder in (first, second)] == [1, None]
+    placed, on_cores = (config_of(folder.parent) for folder in (first, second))
+    assert "kind: KIND_GPU" in placed
+    assert "gpus: 1" in placed
+    assert "FORCE_CPU_ONLY_INPUT_TENSORS" in placed
+    assert "kind: KIND_CPU" in on_cores
+    assert "FORCE_CPU_ONLY_INPUT_TENSORS" not in on_cores
+
+
+@pytest.mark.parametrize(
+    ("group", "says"),
+    [
+        ("gpu:0", "has no network.safetensors, which a GPU needs: make it with python -m modelkit.gpu, or name cpu"),
+        ("gpu", "--instance-group is 'gpu': name cpu or gpu:NUMBER for each stage, such as gpu:0,gpu:1"),
+        ("cpu,cpu,cpu", "--instance-group names 3 places for 2 stages: name one for each, or one"),
+    ],
+)
+def test_places_that_no_stage_can_have_are_refused(group: str, says: str, tmp_path: Path):
+    with pytest.raises(ModelkitError, match=says):
+        split_engine(shipped(tmp_path, NLU_MODELS), 2, tmp_path / "out", group)
+    assert not (tmp_path / "out").exists()
+
+
+def test_another_network_for_a_gpu_is_not_cut_with_the_one_beside_it(tmp_path: Path):
+    engine = for_a_gpu(tmp_path)
+    path = engine / "triton/qa_bert/1" / NETWORK
+    shape, state = read_network(path)
+    write_network(path, replace(shape, layers=1), state)
+    with pytest.raises(SplitError, match=r"has 1 layers, and the .onnx file beside it 2: make it with"):
+        split_engine(engine, 2, tmp_path / "out")
 
 
 def test_a_network_that_is_damaged_is_named(tmp_path: Path):
