@@ -40,7 +40,7 @@ class EncoderStage:
         self._compute = load_stage(folder, args, int(parameters["threads"]))
 
     def execute(self, requests: Sequence[pb_utils.InferenceRequest]) -> list[pb_utils.InferenceResponse]:
-        """Compute requests one after the other: recognition has joined its streams already."""
+        """Compute requests one by one; recognition has joined its streams."""
         responses = []
         for request in requests:
             try:

@@ -128,7 +128,7 @@ def strings(values: Sequence[str], shape: tuple[int, ...]) -> npt.NDArray[np.obj
 
 
 def response(outputs: Mapping[str, npt.NDArray[Any]]) -> object:
-    """Make a response of named arrays, and tensors of PyTorch, which stay where they are."""
+    """Make a response of named arrays, or tensors of PyTorch by DLPack."""
     return pb_utils.InferenceResponse([_named(name, values) for name, values in outputs.items()])
 
 

@@ -200,7 +200,7 @@ def _first_models_of(engine: str, repository: Path) -> tuple[str, ...]:
 
 
 def _models_of(engine: str, repository: Path) -> tuple[str, ...]:
-    """List an engine's models in loading order: steps and stages before what asks them."""
+    """List an engine's models in loading order, the engine's own last."""
     config = repository / engine / CONFIG
     try:
         return (*steps(config.read_text(encoding="utf-8")), engine) if config.is_file() else (engine,)

@@ -1,4 +1,4 @@
-"""Stages of the encoder: each keeps the caches of its layers, by numbers of streams."""
+"""Stages of the encoder, each with the caches of its layers by stream."""
 
 from __future__ import annotations
 

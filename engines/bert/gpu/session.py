@@ -193,7 +193,7 @@ class GpuBertSession:
 
     @torch.inference_mode()
     def _packed_hidden(self, requests: Sequence[Request], masks: Sequence[Mask]) -> torch.Tensor:
-        """Pack what the stage before gave into new memory on the device, as :func:`pack` does tokens."""
+        """Pack hidden states into new memory on the device, as tokens are."""
         parts = [request[HIDDEN].to(self._device) for request in requests]
         packed = torch.cat([part[_on(mask, part)] for part, mask in zip(parts, masks, strict=True)])
         if self._device.type == "cuda":
@@ -215,7 +215,7 @@ class GpuBertSession:
 
 @torch.inference_mode()
 def _spread_on_device(values: torch.Tensor, masks: Sequence[Mask]) -> list[torch.Tensor]:
-    """Give each request its tokens' vectors; see :func:`engines.bert.gpu.packing.spread_tokens`."""
+    """Give each request its tokens' vectors on the device; see ``spread_tokens``."""
     spread, begin = [], 0
     for mask in masks:
         count = int(mask.sum())

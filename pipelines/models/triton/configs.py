@@ -22,7 +22,9 @@ class BadConfigError(ValueError):
 
 
 def steps(config: str) -> tuple[str, ...]:
-    """Return the models that a ``config.pbtxt`` names: an ensemble's steps, or the stages that a model asks.
+    """Return the models that a ``config.pbtxt`` names.
+
+    They are an ensemble's steps, or the stages that a model asks.
 
     Raises:
         BadConfigError: it cannot be read.
