@@ -46,6 +46,10 @@ class BertSession:
         threads: cores that one call may use.
         accelerator: what computes.
 
+    Attributes:
+        sizes: those of each input's axes, or their names.
+        inputs: names of the inputs.
+
     Raises:
         ValueError: the model has no ``attention_mask``, or an input that no tokenizer gives.
         AcceleratorError: the accelerator cannot be used here.
@@ -53,10 +57,13 @@ class BertSession:
 
     def __init__(self, path: Path, threads: int = 2, accelerator: Accelerator = ONNX_RUNTIME) -> None:
         tensorrt = accelerator.name == "tensorrt"
-        options = profile(BertSession(path, threads).inputs) if tensorrt else None
+        options = profile(BertSession(path, threads).sizes) if tensorrt else None
         self._session: Session = load_session(path, threads, accelerator=accelerator, options=options)
         self._group_tokens = GROUP_TOKENS if tensorrt else _MAX_GROUP_TOKENS
-        self.inputs: tuple[str, ...] = tuple(node.name for node in self._session.get_inputs())
+        self.sizes: dict[str, tuple[int | str, ...]] = {
+            node.name: tuple(node.shape) for node in self._session.get_inputs()
+        }
+        self.inputs: tuple[str, ...] = tuple(self.sizes)
         self.outputs = tuple(node.name for node in self._session.get_outputs())
         self._per_token = tuple(list(node.shape[1:2]) == ["tokens"] for node in self._session.get_outputs())
         if MASK not in self.inputs or not set(self.inputs) <= {*INPUTS, HIDDEN}:

@@ -64,7 +64,9 @@ def split_bert(engine: Path, target: Path, places: Sequence[Place]) -> tuple[lis
         path = network_file(folder)
     except ValueError as error:
         raise EngineError(str(error)) from None
-    if on_gpus(places) and not (folder / NETWORK).exists():
+    accelerators = read_config(engine / "triton" / network).optimization.execution_accelerators
+    accelerated = bool(accelerators.gpu_execution_accelerator)
+    if on_gpus(places) and not accelerated and not (folder / NETWORK).exists():
         raise EngineError(f"{folder} has no {NETWORK}, which a GPU needs: make it with {MAKER}, or name cpu")
     graph = NetworkGraph(path)
     batch = _batch([value.name for value in graph.model.graph.input])
@@ -86,7 +88,7 @@ def split_bert(engine: Path, target: Path, places: Sequence[Place]) -> tuple[lis
         if stage.source:
             _take_over(config, width)
         place.write(config)
-        if place.gpu is not None:
+        if place.gpu is not None and not accelerated:
             config.parameters[_ON_THE_GPU].string_value = "no"
         write_config(target / name, config)
     (target / ensemble / VERSION).mkdir(parents=True)
