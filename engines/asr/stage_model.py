@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import triton_python_backend_utils as pb_utils
 
 from engines.asr.errors import AsrError
-from engines.asr.stages import load_stage
+from engines.asr.stage_loading import load_stage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

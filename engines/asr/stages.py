@@ -7,25 +7,20 @@ one after another by Triton's business logic scripting; its threads keep several
 from __future__ import annotations
 
 import importlib
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from engines.accelerators.choice import Accelerator
 from engines.asr.errors import LostStreamError
-from engines.asr.recognizers import read_card
-from engines.session import HIDDEN, NEXT_HIDDEN, STAGE, load_session
+from engines.session import HIDDEN, NEXT_HIDDEN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     Arrays = Mapping[str, NDArray[Any]]
-    Compute = Callable[[Arrays], Sequence[NDArray[Any]]]
 
 STAGES = "stages"
 """Entry of the card that describes the stages, and parameter of ``config.pbtxt`` that names their models."""
@@ -112,35 +107,6 @@ def description(stages: Sequence[Stage], outputs: Sequence[str]) -> dict[str, ob
         STAGES: [{"inputs": list(stage.inputs), "outputs": list(stage.outputs)} for stage in stages],
         _OUTPUTS: list(outputs),
     }
-
-
-def load_stage(folder: Path, args: Mapping[str, str], threads: int) -> Compute:
-    """Load the graph of a stage.
-
-    Args:
-        folder: of the model's version.
-        args: what Triton gives ``initialize``.
-        threads: that work on one step.
-
-    Raises:
-        ValueError: it cannot be computed as the configuration asks.
-    """
-    accelerator, card = Accelerator.of(args), read_card(folder)
-    if args.get("model_instance_kind") == "GPU" and not accelerator.name:
-        raise ValueError(
-            "a stage of an encoder is computed on a GPU by an accelerator alone: set its accelerator to cuda or "
-            "tensorrt, or its instance_group to KIND_CPU"
-        )
-    holds_streams = "layers" in card
-    groups = json.loads(args.get("model_config", "{}")).get("instance_group", [])
-    if holds_streams and sum(group.get("count", 1) for group in groups) > 1:
-        raise ValueError("a stage holds the caches of its streams in one process: set its instances to 1")
-    session = load_session(folder / STAGE, threads, arena=holds_streams, accelerator=accelerator)
-    if not holds_streams:
-        return lambda inputs: session.run(None, inputs)
-    from engines.asr.fastconformer.loading import layer_stage  # noqa: PLC0415 - of that kind alone
-
-    return layer_stage(card, session).run
 
 
 def _triton() -> Ask:

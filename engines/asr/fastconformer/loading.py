@@ -12,7 +12,7 @@ from engines.asr.fastconformer.encoder import Encoder
 from engines.asr.fastconformer.names import CTC_HEAD, ENCODER, JOINT, PIECES, PREDICTOR
 from engines.asr.fastconformer.recognizer import FastConformerRecognizer
 from engines.asr.fastconformer.shape import Shape
-from engines.asr.fastconformer.staged import LayerStage, StagedLayers
+from engines.asr.fastconformer.staged import StagedLayers
 from engines.asr.fastconformer.transducer import Transducer
 from engines.asr.stages import staged_network
 from engines.asr.tokenizer import Tokenizer
@@ -61,16 +61,6 @@ def load(
         session = load_session(path, threads, arena=True, accelerator=accelerator, runs=runs)
         layers = CachedLayers(shape, OnnxStep(session))
     return load_recognizer(folder, card, threads, layers)
-
-
-def layer_stage(card: Mapping[str, Any], session: Session) -> LayerStage:
-    """Return a stage of the encoder.
-
-    Args:
-        card: of the stage: the sizes of the encoder, and the numbers of its ``layers``.
-        session: computes it.
-    """
-    return LayerStage(CachedLayers(Shape.of(card), OnnxStep(session), card["layers"]))
 
 
 def load_recognizer(

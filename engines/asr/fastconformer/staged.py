@@ -11,15 +11,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from engines.asr.errors import LostStreamError
+from engines.asr.fastconformer.caches import CachedLayers, OnnxStep
 from engines.asr.fastconformer.names import CACHED, OUTPUTS
+from engines.asr.fastconformer.shape import Shape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from engines.asr.fastconformer.caches import Cached, CachedLayers
+    from engines.asr.fastconformer.caches import Cached
     from engines.asr.stages import StagedNetwork
+    from engines.session import Session
 
     Floats = NDArray[np.float32]
 
@@ -111,3 +114,13 @@ class StagedLayers:
             RELEASED: np.array(released, np.int64),
         }
         return self._network.run(OWN_OUTPUTS, {**inputs, **controls}), after
+
+
+def layer_stage(card: Mapping[str, Any], session: Session) -> LayerStage:
+    """Return a stage of the encoder.
+
+    Args:
+        card: of the stage: the sizes of the encoder, and the numbers of its ``layers``.
+        session: computes it.
+    """
+    return LayerStage(CachedLayers(Shape.of(card), OnnxStep(session), card["layers"]))

@@ -18,7 +18,8 @@ from engines.asr.fastconformer.shape import Shape
 from engines.asr.fastconformer.staged import CONTROLS, KEEPS, OWN_OUTPUTS, StagedLayers
 from engines.asr.moonshine.loading import FOLDER
 from engines.asr.recognizers import CARD, read_card
-from engines.asr.stages import STAGES, Stage, StagedNetwork, description, load_stage
+from engines.asr.stage_loading import load_stage
+from engines.asr.stages import STAGES, Stage, StagedNetwork, description
 from engines.gpu.device import NETWORK
 from engines.session import HIDDEN, NEXT_HIDDEN, load_session
 from modelkit.errors import EngineError, SplitError

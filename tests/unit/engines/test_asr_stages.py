@@ -12,7 +12,8 @@ import pytest
 
 from engines.asr.errors import LostStreamError
 from engines.asr.fastconformer.staged import CONTROLS, KEEPS, RELEASED, SOURCE, TARGET, LayerStage, StagedLayers
-from engines.asr.stages import Stage, StagedNetwork, load_stage, staged_network
+from engines.asr.stage_loading import load_stage
+from engines.asr.stages import Stage, StagedNetwork, staged_network
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

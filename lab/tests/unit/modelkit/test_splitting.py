@@ -20,7 +20,8 @@ from engines.asr.moonshine.model import MoonshineRecognizer
 from engines.asr.moonshine.networks import OnnxNetworks
 from engines.asr.recognizers import read_card
 from engines.asr.serving.utterance import Utterance
-from engines.asr.stages import Stage, StagedNetwork, load_stage
+from engines.asr.stage_loading import load_stage
+from engines.asr.stages import Stage, StagedNetwork
 from engines.bert.gpu.network import read_network, write_network
 from engines.bert.network_files import network_file
 from engines.bert.session import BertSession
