@@ -45,6 +45,17 @@ def asks_for_money(question: str) -> bool:
     return _MONEY.search(question) is not None and _NO_QUESTION.search(question) is None
 
 
+def asks_for_hours(question: str) -> bool:
+    """Return whether a question asks for a time of day, or when something is open."""
+    is_open = re.search(r"\b(?:open|close[sd]?|shut)\b", question, re.IGNORECASE) is not None
+    return _CLOCK.search(question) is not None or (_WHEN.search(question) is not None and is_open)
+
+
+def is_hour(text: str) -> bool:
+    """Return whether a text tells times of day."""
+    return re.search(r"\d|\bclosed\b|\bnoon\b|\bmidnight\b", text, re.IGNORECASE) is not None
+
+
 def is_amount(text: str) -> bool:
     """Return whether a text has an amount of money, or says that it is free."""
     return _AMOUNT.search(text) is not None

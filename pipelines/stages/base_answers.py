@@ -6,11 +6,13 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pipelines.errors import ModelError
 from pipelines.models.contracts import EMBED
 from pipelines.models.ports import Timing
+from pipelines.speech.sentences import bounds
 from pipelines.stages.answer_kinds import fits
 from pipelines.stages.answering import Answer, AnswerSearch, AnswerSource, Document, find_answer
-from pipelines.stages.price_rows import price_in
+from pipelines.stages.table_rows import row_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from pipelines.knowledge.bases import FoundInBase, KnowledgeBases
     from pipelines.models.ports import TurnModels
 
+MIN_SAME_QUESTION = 0.56
+"""Cosine of a question and a heading from which on they ask the same."""
 _OTHER_KIND = 0.2
 """What is left of the score of an answer that is of another kind than was asked for, when it is compared."""
 
@@ -47,27 +51,55 @@ async def find_in_bases(
         ModelError: the model for answers does not answer, or a base cannot be read.
     """
     search = await bases.search(names, query or question, models.get(EMBED), due)
-    answers = await asyncio.gather(*(_read(models, question, passage, due) for passage in search.passages))
+    heading = asyncio.create_task(_of_heading(models, search.passages, question, due))
+    try:
+        answers = await asyncio.gather(*(_read(models, question, passage, due) for passage in search.passages))
+        asked_before = await heading
+    finally:
+        heading.cancel()
     found = (each.answer for each in answers if each.answer)
     best = max(found, key=lambda one: one.score * (1 if fits(question, one.text) else _OTHER_KIND), default=None)
-    best = _price(search.passages, question, query) or best
+    best = _of_row(search.passages, question, query) or best
+    if asked_before is not None and (best is None or best.score < asked_before.score):
+        best = asked_before
     costs = [each.timing for each in answers if each.timing is not None]
     queue = search.timing.queue_seconds + max((cost.queue_seconds for cost in costs), default=0.0)
     compute = search.timing.compute_seconds + max((cost.compute_seconds for cost in costs), default=0.0)
     return AnswerSearch(best, Timing(queue, compute))
 
 
-def _price(passages: Sequence[FoundInBase], question: str, query: str) -> Answer | None:
-    """Return the price of the row that has most of the question's words."""
+def _of_row(passages: Sequence[FoundInBase], question: str, query: str) -> Answer | None:
+    """Return the price or hours of the row that has most of the question's words."""
     best: tuple[float, Answer] | None = None
     for passage in passages:
         text = passage.found.passage.text
-        found = price_in(text, question, query)
+        found = row_in(text, question, query)
         if found is not None and (best is None or found[2] > best[0]):
             start, end, share = found
             answer = Answer(text[start:end], share, start, end, passage.found.path, _source(passage))
             best = share, answer
     return best[1] if best is not None else None
+
+
+async def _of_heading(
+    models: TurnModels, passages: Sequence[FoundInBase], question: str, due: float | None
+) -> Answer | None:
+    """Return what stands below a heading that asks the same; None: none does."""
+    asking = [it for it in passages if it.found.passage.headings and it.found.passage.headings[-1].endswith("?")]
+    if not asking:
+        return None
+    texts = [question, *(passage.found.passage.headings[-1] for passage in asking)]
+    try:
+        vectors = (await models.get(EMBED).embed(texts, due)).vectors
+    except ModelError:
+        return None
+    likenesses = vectors[1:] @ vectors[0]
+    at = int(likenesses.argmax())
+    passage, text = asking[at], asking[at].found.passage.text
+    if likenesses[at] < MIN_SAME_QUESTION or not fits(question, text):
+        return None
+    _, end = bounds(text, 0, 1)
+    return Answer(text[:end], float(likenesses[at]), 0, end, passage.found.path, _source(passage))
 
 
 def _source(passage: FoundInBase) -> AnswerSource:
