@@ -64,9 +64,11 @@ def chat(folder: Path) -> None:
         from pipelines.dialog.agent.folder import read_agent  # noqa: PLC0415 - needs the extra
         from pipelines.dialog.agent.problems import AgentError  # noqa: PLC0415
         from pipelines.dialog.by_example import ExampleUnderstanding  # noqa: PLC0415
+        from pipelines.dialog.leading import led_turn  # noqa: PLC0415
         from pipelines.dialog.session import DialogSession  # noqa: PLC0415
         from service.fulfilment.fulfillers import fulfillers_of  # noqa: PLC0415
         from service.fulfilment.http_calls import HttpCalls  # noqa: PLC0415
+        from service.fulfilment.leading_model import ModelLeader  # noqa: PLC0415
     try:
         held = read_agent(folder)
     except AgentError as error:
@@ -76,15 +78,18 @@ def chat(folder: Path) -> None:
         calls = HttpCalls()
         try:
             session.fulfillers = fulfillers_of(held, folder, calls)
+            session.leader = ModelLeader(calls)
         except AgentError as error:
             session.fulfillers = {}
-            click.echo(f"{error}\nFulfilments are shown, and not carried out.", err=True)
+            click.echo(f"{error}\nFulfilments are shown, and not carried out. No language model leads.", err=True)
         session.begin()
         _tell(session.greeting)
         for line in sys.stdin:
             if not line.strip():
                 continue
-            turn = session.commit(session.preview(line.strip(), understand(line, dt.datetime.now().astimezone())))
+            now = dt.datetime.now().astimezone()
+            turn = session.preview(line.strip(), understand(line, now))
+            turn = session.commit(runner.run(led_turn(session, turn, now)))
             for task in turn.fulfilled:
                 slots = ", ".join(f"{name} = {value}" for name, value in task.slots.items())
                 click.echo(f"[{task.name}: {slots}]")

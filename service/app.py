@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from grpc_health.v1 import health
 
 from pipelines.dialog.agent.problems import AgentError
+from pipelines.dialog.dialog_stage import DialogStage
 from pipelines.knowledge.store.port import KnowledgeStoreError
 from pipelines.load.utilization import Utilization
 from pipelines.load.workload import Workload
@@ -170,7 +171,8 @@ class Registries:
         """Add what answering from knowledge bases needs; nothing where there are none."""
         if not bases.names:
             return self
-        stages = self.stages.replacing(AnsweringStage(bases))
+        answering = AnsweringStage(bases)
+        stages = self.stages.replacing(answering).replacing(DialogStage(answering))
         return replace(self, engines=self.engines.including(EMBEDDING), stages=stages)
 
     def with_speakers(self, speakers: Speakers) -> Registries:

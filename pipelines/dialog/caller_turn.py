@@ -12,6 +12,8 @@ from pipelines.dialog.agent.value_list import words_of
 from pipelines.dialog.control_words import Assent, Control, assent_of, control_of, is_refusal, is_whole
 from pipelines.dialog.intent_start import ask_again, begin, continued, refuse_later, take, target_now, understood
 from pipelines.dialog.keys import answer_by_keys
+from pipelines.dialog.lead import Lead, Wish
+from pipelines.dialog.led_turn import follow, take_wish
 from pipelines.dialog.next_step import (
     choices_of,
     finish,
@@ -71,6 +73,8 @@ def hear(agent: Agent, state: State, event: Understood) -> Step:
         return miss(agent, state)
     if control is not None:
         return _steer(agent, state, control, event)
+    if isinstance(event.lead, Lead):
+        return follow(agent, state, event, event.lead)
     first, *others = divide(agent, event, state.form)
     return _hear_wish(agent, replace(state, wishes=(*others, *state.wishes)), first)
 
@@ -95,6 +99,8 @@ def take_up_wishes(agent: Agent, state: State, actions: tuple[Action, ...]) -> S
 
 
 def _hear_wish(agent: Agent, state: State, event: Understood) -> Step:
+    if isinstance(event.lead, Wish):
+        return take_wish(agent, state, event, event.lead)
     if state.form is None:
         return _idle(agent, state, event)
     return _in_form(agent, state, state.form, event)

@@ -10,6 +10,8 @@ from pipelines.stages.understanding import Understanding
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pipelines.dialog.lead import Lead, Wish
+
 
 @dataclass(frozen=True, slots=True)
 class Began:
@@ -42,6 +44,7 @@ class Understood:
         answer: the sentence that answers it, from documents; "" where there is none.
         passage: text that the answer stands in.
         speaker: enrolled name of who speaks, "" where that is not sure; None: speakers are not told apart.
+        lead: what a language model makes of it, as a whole or of one wish; None: the understanding counts.
     """
 
     now: float
@@ -50,6 +53,7 @@ class Understood:
     answer: str = ""
     passage: str = ""
     speaker: str | None = None
+    lead: Lead | Wish | None = None
 
 
 @dataclass(frozen=True, slots=True)

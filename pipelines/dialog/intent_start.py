@@ -32,12 +32,20 @@ def target_now(agent: Agent, state: State, event: Understood) -> str | None:
     return name if not needs or any(context.name in needs for context in state.contexts) else None
 
 
-def begin(agent: Agent, state: State, intent: str, event: Understood) -> Step:
-    """Begin an intent with the turn's slots, unless withdrawn or meant for later."""
+def begin(agent: Agent, state: State, intent: str, event: Understood, reading: TurnReading | None = None) -> Step:
+    """Begin an intent with the turn's slots, unless withdrawn or meant for later.
+
+    Args:
+        agent: by which the dialog is held.
+        state: before the turn.
+        intent: that begins.
+        event: the turn.
+        reading: slot values of the turn; None: they are read from its text.
+    """
     if is_taken_back(agent, intent, event.text):
         return understood((state, (*speech(agent, state, agent.form.cancelled), listening(agent, state))))
     form = Form(intent)
-    reading = read_turn(agent, form, event)
+    reading = reading or read_turn(agent, form, event)
     if is_for_later(agent, intent, event):
         return refuse_later(agent, state)
     described = agent.intents[intent]

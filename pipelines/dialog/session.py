@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from pipelines.dialog.actions import Listen
     from pipelines.dialog.agent.agent import Agent
     from pipelines.dialog.fulfilment import Fulfiller
+    from pipelines.dialog.lead import Lead
+    from pipelines.dialog.leader import Leader
     from pipelines.stages.understanding import Understanding
 
 
@@ -45,6 +47,7 @@ class DialogSession:
         tools: asks the caller's program for tools; None: the agent has none.
         on_commit: called whenever the state has changed.
         hears_speakers: whether the session parameter ``speaker`` comes from voices alone.
+        leader: leads the dialog where the agent names a language model; None: nothing does.
     """
 
     agent: Agent
@@ -56,6 +59,7 @@ class DialogSession:
     tools: ToolDesk | None = None
     on_commit: Callable[[], None] = lambda: None
     hears_speakers: bool = False
+    leader: Leader | None = None
     _ahead: dict[str, AheadFulfiller] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
@@ -113,7 +117,13 @@ class DialogSession:
         return is_whole_answer(text, listen)
 
     def preview(
-        self, text: str, understanding: Understanding, answer: str = "", passage: str = "", speaker: str | None = None
+        self,
+        text: str,
+        understanding: Understanding,
+        answer: str = "",
+        passage: str = "",
+        speaker: str | None = None,
+        lead: Lead | None = None,
     ) -> DialogTurn:
         """Work out what a turn would do; nothing is changed, however often.
 
@@ -123,8 +133,13 @@ class DialogSession:
             answer: the sentence that answers it, from documents; "" where there is none.
             passage: text that the answer stands in.
             speaker: enrolled name of who speaks, "" where that is not sure; None: speakers are not told apart.
+            lead: what a language model makes of it; None: the understanding counts.
         """
-        return self._turn(events.Understood(self.clock(), text, understanding, answer, passage, speaker))
+        return self._turn(events.Understood(self.clock(), text, understanding, answer, passage, speaker, lead))
+
+    def again(self, turn: DialogTurn) -> DialogTurn:
+        """Work a preview out again, with what has happened since."""
+        return self._turn(replace(turn.event, now=self.clock()))
 
     def asks_to_wait(self) -> DialogTurn:
         """Return the agent's words to a turn without understanding."""

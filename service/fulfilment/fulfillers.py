@@ -53,9 +53,19 @@ def fulfillers_of(
             fulfiller = making.model(name, form.language_model)
         if fulfiller is not None:
             made[name] = ReportingFulfiller(fulfiller, agent.form.name)
+    if agent.form.language_model is not None:
+        making.check_leader(agent.form.language_model)
     if making.problems:
         raise AgentError([Problem(folder / AGENT_FILE, 0, message) for message in making.problems])
     return made
+
+
+LEADER = ""
+"""In place of a fulfilment's name, for the language model that leads an agent."""
+
+
+def _shown(name: str) -> str:
+    return f"fulfilment {name!r}" if name != LEADER else "`language_model`"
 
 
 @dataclass(slots=True)
@@ -74,7 +84,7 @@ class _Making:
             try:
                 secret = secret_of(text)
             except ValueError as error:
-                self.problems.append(f"fulfilment {name!r}: the secret in {form.secret_env} {error}")
+                self.problems.append(f"{_shown(name)}: the secret in {form.secret_env} {error}")
         headers = {header: self._variable(name, variable) for header, variable in form.headers_env.items()}
         url = self._url(name, form)
         seconds, retries = form.deadline_seconds, form.retries
@@ -87,22 +97,26 @@ class _Making:
         key = self._variable(name, form.key_env) if form.key_env is not None else ""
         return LanguageModelFulfiller(form, self.calls, self._url(name, form), key)
 
+    def check_leader(self, form: LanguageModel) -> None:
+        """Check the variables of the language model that leads the agent."""
+        self._url(LEADER, form)
+        if form.key_env is not None:
+            self._variable(LEADER, form.key_env)
+
     def _url(self, name: str, form: Endpoint) -> str:
         if form.url is not None:
             return form.url
         assert form.url_env is not None, "checked with the agent's files"
         url = self._variable(name, form.url_env)
         if url and (fault := fault_of_url(url, allow_http=form.allow_http)):
-            self.problems.append(f"fulfilment {name!r}: {form.url_env}: {fault}")
+            self.problems.append(f"{_shown(name)}: {form.url_env}: {fault}")
         return url
 
     def _variable(self, name: str, variable: str) -> str:
         """Return what is to stand in a header or URL: printable, and not empty."""
         value = self.environment.get(variable, "").strip()
         if not value:
-            self.problems.append(f"fulfilment {name!r}: the environment variable {variable} is not set: set it")
+            self.problems.append(f"{_shown(name)}: the environment variable {variable} is not set: set it")
         elif not (value.isascii() and value.isprintable()):
-            self.problems.append(
-                f"fulfilment {name!r}: {variable} holds characters that no header takes: write it anew"
-            )
+            self.problems.append(f"{_shown(name)}: {variable} holds characters that no header takes: write it anew")
         return value

@@ -56,7 +56,7 @@ class Agent:
     @cached_property
     def shown_turns(self) -> int:
         """Turns of the dialog that its language models are shown at most; 0: it has none."""
-        models = (form.language_model for form in self.form.fulfilments.values())
+        models = (self.form.language_model, *(form.language_model for form in self.form.fulfilments.values()))
         return max((max(1, model.turns) for model in models if model is not None), default=0)
 
     @cached_property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING
 
-from pipelines.dialog.agent.fulfilments import KINDS
+from pipelines.dialog.agent.fulfilments import KINDS, MAX_LED_INTENTS, SEARCH_TOOL
 from pipelines.dialog.agent.templates import fault_of, names_in
 from pipelines.dialog.agent.urls import fault_of_url
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from pipelines.dialog.agent.agent import Agent
     from pipelines.dialog.agent.form import Intent
-    from pipelines.dialog.agent.fulfilments import Endpoint, Fulfilment, HomeAssistant
+    from pipelines.dialog.agent.fulfilments import Endpoint, Fulfilment, HomeAssistant, LeadingModel
     from pipelines.dialog.agent.yaml_file import Place
 
 
@@ -23,7 +23,9 @@ def faults_of_fulfilments(agent: Agent) -> Iterator[tuple[Place, str]]:
 
     An agent without ``fulfilments`` names them freely: the caller's program is told with the reply.
     """
-    fulfilments = agent.form.fulfilments
+    fulfilments, model = agent.form.fulfilments, agent.form.language_model
+    if model is not None:
+        yield from ((("language_model", *place), message) for place, message in _of_leader(agent, model))
     if not fulfilments:
         return
     for name, intent in agent.intents.items():
@@ -55,6 +57,14 @@ def _of_one(agent: Agent, fulfilment: Fulfilment, users: list[Intent]) -> Iterat
         yield (), "`reply` beside it holds where the variable of `url_env` is not set: write that, or remove `reply`"
     if fulfilment.home_assistant is not None:
         yield from _of_home(agent, fulfilment.home_assistant, users)
+
+
+def _of_leader(agent: Agent, model: LeadingModel) -> Iterator[tuple[Place, str]]:
+    yield from _of_endpoint(model, has_default=False)
+    if len(agent.intents) > MAX_LED_INTENTS:
+        yield (), f"{len(agent.intents)} intents: a language model takes {MAX_LED_INTENTS} as its tools, remove some"
+    if SEARCH_TOOL in agent.intents:
+        yield (), f"the intent {SEARCH_TOOL!r} is called like a tool of the language model: rename it"
 
 
 def _of_endpoint(endpoint: Endpoint, *, has_default: bool) -> Iterator[tuple[Place, str]]:

@@ -13,6 +13,11 @@ MAX_SENTENCES = 20
 MAX_ENTRIES = 100
 MAX_RETRIES = 5
 MAX_TURNS = 20
+MAX_ROUNDS = 8
+MAX_LED_INTENTS = 120
+"""OpenAI's API takes 128 tools."""
+SEARCH_TOOL = "search_documents"
+"""Tool of a language model that leads an agent, beside its intents."""
 
 KINDS = ("webhook", "tool", "language_model", "home_assistant", "reply")
 """Keys of a fulfilment, of which it has one."""
@@ -140,6 +145,26 @@ class LanguageModel(Endpoint):
     max_sentences: int = Field(default=4, ge=1, le=MAX_SENTENCES)
     turns: int = Field(default=6, ge=0, le=MAX_TURNS)
     temperature: float | None = Field(default=None, ge=0, le=2)
+
+
+class LeadingModel(LanguageModel):
+    """Language model that leads an agent, with its intents as tools.
+
+    Attributes:
+        instructions: what it is told to be and do.
+        deadline_seconds: time for all that it is asked in one turn; a reply follows at most ten seconds late.
+        max_sentences: that are said of its words in one turn.
+        rounds: requests in one turn: the first, and one after each call of a tool that it gets an answer to.
+        max_tokens: of one answer; None: as many as the server gives.
+    """
+
+    instructions: str = Field(
+        default="You are the friendly voice of a service.", min_length=1, max_length=MAX_INSTRUCTIONS
+    )
+    deadline_seconds: Seconds = 8.0
+    max_sentences: int = Field(default=3, ge=1, le=MAX_SENTENCES)
+    rounds: int = Field(default=3, ge=1, le=MAX_ROUNDS)
+    max_tokens: int | None = Field(default=400, ge=16, le=4_000)
 
 
 class HomeAssistant(Endpoint):
