@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pipelines.dialog.agent.agent import Agent
-    from pipelines.dialog.agent.fulfilments import Endpoint, HomeAssistant, LanguageModel, Webhook
+    from pipelines.dialog.agent.fulfilments import Endpoint, HomeAssistant, LanguageModel, McpTool, Webhook
     from pipelines.dialog.fulfilment import Fulfiller
     from service.fulfilment.http_calls import HttpCalls
 
@@ -42,7 +43,7 @@ def fulfillers_of(
     making = _Making(agent, calls, os.environ if environment is None else environment)
     made: dict[str, Fulfiller] = {}
     for name, form in agent.form.fulfilments.items():
-        if form.reply is not None and form.endpoint is not None and not making.is_set(form.endpoint.url_env):
+        if form.reply is not None and form.endpoint is not None and not making.is_set(form.variable):
             continue
         fulfiller: Fulfiller | None = None
         if form.webhook is not None:
@@ -51,6 +52,8 @@ def fulfillers_of(
             fulfiller = making.home(name, form.home_assistant)
         elif form.language_model is not None:
             fulfiller = making.model(name, form.language_model)
+        elif form.mcp is not None:
+            fulfiller = making.mcp(name, form.mcp)
         if fulfiller is not None:
             made[name] = ReportingFulfiller(fulfiller, agent.form.name)
     if agent.form.language_model is not None:
@@ -96,6 +99,24 @@ class _Making:
     def model(self, name: str, form: LanguageModel) -> Fulfiller:
         key = self._variable(name, form.key_env) if form.key_env is not None else ""
         return LanguageModelFulfiller(form, self.calls, self._url(name, form), key)
+
+    def mcp(self, name: str, form: McpTool) -> Fulfiller | None:
+        try:
+            from service.fulfilment.mcp_tool import McpFulfiller  # noqa: PLC0415 - needs an extra
+        except ImportError:
+            self.problems.append(f'fulfilment {name!r}: MCP needs more packages: pip install "vivavoce-server[mcp]"')
+            return None
+        headers = {header: self._variable(name, variable) for header, variable in form.headers_env.items()}
+        if form.command_env is None:
+            return McpFulfiller(self.agent, form, self.calls, self._url(name, form), headers)
+        variables = {variable: self._variable(name, variable) for variable in form.variables}
+        command: list[str] = []
+        if line := self._variable(name, form.command_env):
+            try:
+                command = shlex.split(line)
+            except ValueError:
+                self.problems.append(f"fulfilment {name!r}: {form.command_env} has a quote without its partner: add it")
+        return McpFulfiller(self.agent, form, self.calls, tuple(command), environment=variables)
 
     def check_leader(self, form: LanguageModel) -> None:
         """Check the variables of the language model that leads the agent."""

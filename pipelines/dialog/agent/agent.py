@@ -66,12 +66,13 @@ class Agent:
 
     @cached_property
     def safe_fulfilments(self) -> frozenset[str]:
-        """Read-only fulfilments: declared webhooks, and states of Home Assistant."""
+        """Read-only fulfilments: those declared safe, and states of Home Assistant."""
         return frozenset(
             name
             for name, form in self.form.fulfilments.items()
             if (form.webhook is not None and form.webhook.safe)
             or (form.home_assistant is not None and form.home_assistant.service is None)
+            or (form.mcp is not None and form.mcp.safe)
         )
 
     @cached_property
