@@ -25,6 +25,7 @@ from pipelines.session.shipped_stages import SHIPPED_STAGES
 from pipelines.session.warm_up_turns import hold_first_turns
 from pipelines.speakers.enrolled import EnrolmentError
 from pipelines.stages.answering_stage import AnsweringStage
+from pipelines.stages.registry import QA
 from pipelines.text.style import prepare
 from pipelines.turns.observer import TurnObservers
 from pipelines.unexpected_errors import log_unhandled
@@ -68,7 +69,7 @@ from service.triton.settings import SettingsError
 from service.triton.supervisor import TritonGaveUpError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 
     import grpc
 
@@ -171,9 +172,17 @@ class Registries:
         """Add what answering from knowledge bases needs; nothing where there are none."""
         if not bases.names:
             return self
-        answering = AnsweringStage(bases)
-        stages = self.stages.replacing(answering).replacing(DialogStage(answering))
-        return replace(self, engines=self.engines.including(EMBEDDING), stages=stages)
+        return replace(self, engines=self._embedding(), stages=self.stages.replacing(AnsweringStage(bases)))
+
+    def with_agents(self, agents: Collection[object]) -> Registries:
+        """Add what understanding by agents' sentences needs; nothing where there are no agents."""
+        if not agents:
+            return self
+        stages = self.stages.replacing(DialogStage(self.stages[QA], compares_meaning=True))
+        return replace(self, engines=self._embedding(), stages=stages)
+
+    def _embedding(self) -> EngineRegistry:
+        return self.engines if EMBEDDING.name in self.engines.names else self.engines.including(EMBEDDING)
 
     def with_speakers(self, speakers: Speakers) -> Registries:
         """Add what telling speakers apart needs; nothing where that is not served."""
@@ -207,7 +216,7 @@ async def serving(
         own = await agent_bases(config.agents, config.knowledge, config.model_repository, os.environ)
         bases = open_bases({**own, **config.knowledge}, cleanup)
         speaking = Speakers(is_served=config.diarization, folder=config.speakers)
-        lists = lists.with_bases(bases).with_speakers(speaking)
+        lists = lists.with_bases(bases).with_agents(config.agents).with_speakers(speaking)
         models = served_models(config, lists.engines, cleanup)
         rollout, client, watchdog = models.rollout, models.client, models.watchdog
         voice, utilization, telemetry = SileroModel(), Utilization(), Telemetry(config)
@@ -219,7 +228,10 @@ async def serving(
         )
         styles = tasks.create_task(prepare(), name="transcript styles")
         rehearsed = RehearsedModels(
-            watchdog, lambda: asyncio.shield(styles), lambda: hold_first_turns(rollout.active, voice)
+            watchdog,
+            lambda: asyncio.shield(styles),
+            lambda: hold_first_turns(rollout.active, voice),
+            lambda: host.dialogs.prepare(rollout.active),
         )
         admission, model_server = _admission(config, models, rehearsed, capacity, open_conversations, voice)
         cleanup.callback(lambda: telemetry.log.sum_up(admission.refused))

@@ -9,7 +9,17 @@ from msgspec.structs import replace
 
 from pipelines.dialog.actions import Listen, Say
 from pipelines.dialog.agent.value_list import words_of
-from pipelines.dialog.control_words import Assent, Control, assent_of, control_of, is_refusal, is_whole
+from pipelines.dialog.control_words import (
+    Assent,
+    Control,
+    asks_for_human,
+    assent_of,
+    begins_to_wait,
+    control_of,
+    is_refusal,
+    is_whole,
+    leaves,
+)
 from pipelines.dialog.intent_start import ask_again, begin, continued, refuse_later, take, target_now, understood
 from pipelines.dialog.keys import answer_by_keys
 from pipelines.dialog.lead import Lead, Wish
@@ -29,6 +39,7 @@ from pipelines.dialog.no_match import miss
 from pipelines.dialog.slot_values import read_turn, slot_named
 from pipelines.dialog.state import SPEAKER, Form
 from pipelines.dialog.wishes import divide, is_for_later, target_of
+from pipelines.stages.questions import ASKING, PROPOSING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,17 +54,13 @@ if TYPE_CHECKING:
 
 _CONTINUING = re.compile(r"\W*(?:and|or|what about|how about)\b", re.IGNORECASE)
 """How turns begin that go on with the one before, also where the engine finds their intent: "and on Sundays?"."""
-_ASKING = re.compile(
-    r"\W*(?:(?:and|but|so|um|well|okay|ok|yes|yeah|sure|fine|great|good|no)\b\W*)*"
-    r"(?:what|which|how|when|where|who|whose|why|is|are|does|do you|can i|may i)\b",
-    re.IGNORECASE,
-)
-"""How questions begin, whose values change nothing where documents answer them."""
 _OFFER = re.compile(
     r"\b(?:shall i|should i|may i|can i|want me to|like me to|i will|i'll)(?: now)? (\w+)", re.IGNORECASE
 )
 """Questions with an act that may be said again in place of a yes: "shall I unlock the door?"."""
 _PARTS = re.compile(r"[,.;]|\bbut\b|\band\b", re.IGNORECASE)
+SURE_CONFIDENCE = 0.75
+"""From here on an intent is meant, though a question is answered by documents, or the answer to a question is in it."""
 MAX_HELD = 4
 """Turns that wait while a fulfilment runs; further ones are told to wait and dropped."""
 
@@ -71,12 +78,21 @@ def hear(agent: Agent, state: State, event: Understood) -> Step:
     state = _spoken_by(agent, replace(_older(state), silences=0), event)
     if not words:
         return miss(agent, state)
+    if control is None and leaves(words) and (state.form is not None or target_now(agent, state, event) is None):
+        control = Control.GOODBYE
+    elif control is None and asks_for_human(words) and not _is_sure(agent, state, event):
+        control = Control.HUMAN
     if control is not None:
         return _steer(agent, state, control, event)
     if isinstance(event.lead, Lead):
         return follow(agent, state, event, event.lead)
     first, *others = divide(agent, event, state.form)
     return _hear_wish(agent, replace(state, wishes=(*others, *state.wishes)), first)
+
+
+def _is_sure(agent: Agent, state: State, event: Understood) -> bool:
+    """Return whether a turn has an intent for sure, and no question or other intent is meant."""
+    return target_now(agent, state, event) is not None and event.understanding.confidence >= SURE_CONFIDENCE
 
 
 def _spoken_by(agent: Agent, state: State, event: Understood) -> State:
@@ -158,6 +174,9 @@ def _steer(agent: Agent, state: State, control: Control, event: Understood) -> S
             return _courtesy(agent, state, control)
         case Control.GOODBYE:
             return finish(agent, state, "end")
+        case Control.HUMAN:
+            handing = next((name for name, intent in agent.intents.items() if intent.then == "hand_over"), None)
+            return begin(agent, state, handing, event) if handing else finish(agent, state, "hand_over")
         case Control.DONE:
             return _done(agent, state, event)
         case Control.WAIT:
@@ -214,7 +233,8 @@ def _idle(agent: Agent, state: State, event: Understood) -> Step:
     followed = continued(agent, state, event, target, stands_alone=stands_alone)
     if followed is not None:
         return understood(followed)
-    if target is not None:
+    is_answered = bool(event.answer) and ASKING.match(event.text) and not _is_sure(agent, state, event)
+    if target is not None and not is_answered:
         return begin(agent, state, target, event)
     if event.answer:
         return understood((state, (Say(event.answer), listening(agent, state))))
@@ -232,6 +252,9 @@ def _in_form(agent: Agent, state: State, form: Form, event: Understood) -> Step:
     """Take a turn within an intent: another wish, values, or an answer."""
     reading = read_turn(agent, form, event)
     words = words_of(event.text.replace("%", " percent"))
+    is_question = _is_question(form, event, reading)
+    if (aside := _aside(agent, state, form, event, reading, is_question=is_question)) is not None:
+        return aside
     assent = _assent(agent, state, form, words) if form.confirming or form.changing else None
     if assent is not None and is_whole(words) and not (_is_of_list(agent, form, reading) or reading.denied):
         # "A hundred percent" is a yes, and no percentage.
@@ -239,18 +262,37 @@ def _in_form(agent: Agent, state: State, form: Form, event: Understood) -> Step:
     target = target_now(agent, state, event)
     # "The date" after "what shall I change?" is no question for the opening hours.
     names_change = form.changing and bool(slot_named(agent, form, event.text))
-    if target is not None and target != form.intent and not reading.is_bare and not names_change:
+    is_weak = reading.changes(form) and event.understanding.confidence < SURE_CONFIDENCE
+    if target is not None and target != form.intent and not (reading.is_bare or names_change or is_weak):
         return begin(agent, state, target, event)
-    is_question = bool(event.answer) and not reading.is_bare and _ASKING.match(event.text) is not None
-    changed = _changed(agent, state, form, event, reading)
-    if changed is not None and not is_question:
-        return changed
-    if form.confirming and not is_question and assent in {None, Assent.UNCLEAR} and reading.filled:
+    changed = None if is_question else _changed(agent, state, form, event, reading)
+    if changed is None and form.confirming and not is_question and assent in {None, Assent.UNCLEAR} and reading.filled:
         # The same again is no yes, but it is understood.
-        return ask_again(agent, state)
+        changed = ask_again(agent, state)
+    if changed is not None:
+        return changed
     if assent is not None or names_change:
         return _answered(agent, state, form, event, assent or Assent.NO)
     return _answer_or_miss(agent, state, event)
+
+
+def _is_question(form: Form, event: Understood, reading: TurnReading) -> bool:
+    """Return whether a turn asks what documents answer, and does not propose what was asked for."""
+    is_asking = bool(event.answer) and not reading.is_bare and ASKING.match(event.text) is not None
+    return is_asking and not (form.asked in reading.filled and PROPOSING.match(event.text))
+
+
+def _aside(
+    agent: Agent, state: State, form: Form, event: Understood, reading: TurnReading, *, is_question: bool
+) -> Step | None:
+    """Answer a question that stands by itself, or wait where the caller asks to; None: the turn is about the form."""
+    words = words_of(event.text)
+    if begins_to_wait(words) and not (reading.filled or reading.denied or reading.choosing):
+        return _steer(agent, state, Control.WAIT, event)
+    if not is_question or is_whole(words) or (form.confirming and reading.filled):
+        return None
+    is_own = target_now(agent, state, event) == form.intent
+    return _answer_or_miss(agent, state, event) if is_own or not _is_sure(agent, state, event) else None
 
 
 def _changed(agent: Agent, state: State, form: Form, event: Understood, reading: TurnReading) -> Step | None:
@@ -261,7 +303,7 @@ def _changed(agent: Agent, state: State, form: Form, event: Understood, reading:
         return None
     if is_for_later(agent, form.intent, event):
         return refuse_later(agent, state)
-    return understood(take(agent, state, form, reading))
+    return understood(take(agent, state, form, reading, event.today))
 
 
 def _answered(agent: Agent, state: State, form: Form, event: Understood, assent: Assent) -> Step:

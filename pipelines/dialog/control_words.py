@@ -23,6 +23,7 @@ class Control(enum.Enum):
     WAIT = "wait"
     DONE = "done"
     GOODBYE = "goodbye"
+    HUMAN = "human"
     GREETING = "greeting"
     THANKS = "thanks"
 
@@ -40,6 +41,7 @@ class Assent(enum.Enum):
 
 _CONTROLS = (
     (Kind.GOODBYE, Control.GOODBYE),
+    (Kind.HUMAN, Control.HUMAN),
     (Kind.CANCEL, Control.CANCEL),
     (Kind.RESTART, Control.RESTART),
     (Kind.NO, None),
@@ -97,6 +99,23 @@ def control_of(words: Sequence[Word]) -> Control | None:
     if not kinds - {Kind.FILLER, Kind.GREETING, Kind.THANKS}:
         return Control.GREETING if Kind.GREETING in kinds else Control.THANKS if Kind.THANKS in kinds else None
     return found
+
+
+def leaves(words: Sequence[Word]) -> bool:
+    """Return whether a turn ends in goodbye, whatever was said before it."""
+    said = [phrase.kind for phrase in read_phrases(words) if phrase.kind not in _NEUTRAL]
+    return bool(said) and said[-1] is Kind.GOODBYE
+
+
+def asks_for_human(words: Sequence[Word]) -> bool:
+    """Return whether a person is asked for in a turn."""
+    return any(phrase.kind is Kind.HUMAN and phrase.end - phrase.start > 2 for phrase in read_phrases(words))
+
+
+def begins_to_wait(words: Sequence[Word]) -> bool:
+    """Return whether a turn begins with "one moment": "just a second, it is in the car"."""
+    said = [phrase.kind for phrase in read_phrases(words) if phrase.kind is not Kind.FILLER]
+    return bool(said) and said[0] is Kind.WAIT
 
 
 def assent_of(words: Sequence[Word], repeated: Collection[str] = (), act: str = "") -> Assent | None:

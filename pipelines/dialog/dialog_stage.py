@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
+from pipelines.errors import ModelError
+from pipelines.models.contracts import EMBED
+from pipelines.stages.answer_kinds import fits
 from pipelines.stages.answering_stage import AnsweringStage
 from pipelines.stages.registry import DIALOG, NLU, QA
-from pipelines.stages.wording import read_documents, sentence_of
+from pipelines.stages.wording import paragraph_of, read_documents
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from pipelines.dialog.agent.agent import Agent
     from pipelines.dialog.session import DialogSession
     from pipelines.dialog.turn import DialogTurn
+    from pipelines.models.embedding_port import EmbeddingModel
     from pipelines.models.ports import TurnModels
-    from pipelines.stages.answering import AnswerSearch
-    from pipelines.stages.registry import StageConfig, StageRequest
+    from pipelines.stages.answering import Answer, AnswerSearch
+    from pipelines.stages.registry import Stage, StageConfig, StageRequest
+    from pipelines.stages.understanding import Understanding
 
 
 AHEAD_SECONDS = 0.15
@@ -33,6 +40,8 @@ class DialogStage:
 
     Args:
         answering: finds answers for language models that lead agents; None: in the caller's documents alone.
+        compares_meaning: whether sentences of agents are compared by their embeddings, beside their words, where the
+            engine knows no intent of the agent.
     """
 
     name: ClassVar[str] = DIALOG
@@ -41,8 +50,9 @@ class DialogStage:
     of_no_text: ClassVar[None] = None
     in_order: ClassVar[bool] = True
 
-    def __init__(self, answering: AnsweringStage | None = None) -> None:
-        self._answering = answering or AnsweringStage()
+    def __init__(self, answering: Stage | None = None, *, compares_meaning: bool = False) -> None:
+        self._answering: Stage = answering or AnsweringStage()
+        self._compares_meaning = compares_meaning
 
     def wanted(self, config: StageConfig) -> bool:
         """See ``pipelines.stages.registry.Stage``."""
@@ -53,10 +63,15 @@ class DialogStage:
         dialog: DialogSession = request.config.dialog
         search: AnswerSearch | None = request.inputs.get(QA)
         found = search.answer if search is not None else None
-        answer = sentence_of(found, read_documents(found, request.config.documents)) if found is not None else ""
+        if search is not None and found is not None and not fits(search.asked or request.text, found.text):
+            # "45 minutes" to "how much is it?" is no answer.
+            found = None
+        answer = paragraph_of(found, read_documents(found, request.config.documents)) if found is not None else ""
         passage = found.source.passage if found is not None and found.source is not None else answer
         speaker = await request.speaker() if dialog.hears_speakers and request.speaker is not None else None
-        turn = dialog.preview(request.text, request.inputs[NLU], answer, passage, speaker)
+        understanding = await self._understood(dialog.agent, request, models)
+        today = request.config.understanding.clock.now().date().isoformat()
+        turn = dialog.preview(request.text, understanding, answer, passage, speaker, today)
         if dialog.leader is not None:
             turn = await self._led(dialog, turn, request, models)
         if turn.begun:
@@ -66,6 +81,29 @@ class DialogStage:
             turn = dialog.again(turn)
         yield turn
 
+    async def _understood(self, agent: Agent, request: StageRequest, models: TurnModels) -> Understanding:
+        """Return what the engine understands; of an agent that it does not know, what the sentences tell."""
+        from pipelines.dialog.by_example import (  # noqa: PLC0415 - only where there are agents, which need pydantic
+            by_example,
+            embed_sentences,
+            is_unknown_to,
+            parts_of,
+        )
+
+        understanding: Understanding = request.inputs[NLU]
+        if not is_unknown_to(agent, understanding):
+            return understanding
+        vectors = None
+        if self._compares_meaning:
+            parts = parts_of(request.text)
+            # Words alone tell enough to go on with.
+            with contextlib.suppress(ModelError):
+                model: EmbeddingModel = models.get(EMBED)
+                if agent.examples.vectors is None:
+                    await embed_sentences(agent, model)
+                vectors = dict(zip(parts, (await model.embed(parts, request.due)).vectors, strict=True))
+        return by_example(agent, request.text, understanding, vectors)
+
     async def _led(
         self, dialog: DialogSession, turn: DialogTurn, request: StageRequest, models: TurnModels
     ) -> DialogTurn:
@@ -73,22 +111,17 @@ class DialogStage:
         # Agents need pydantic, which services without agents are spared.
         from pipelines.dialog.leading import led_turn  # noqa: PLC0415
 
-        config = request.config
+        config, documents = request.config, request.config.documents
         left = None if request.due is None else request.due - asyncio.get_running_loop().time() - LATE_SPARE_SECONDS
 
         async def search(question: str) -> str:
             asked = replace(request, text=question, history=(), inputs={})
-            found = None
-            async for each in self._answering.run(asked, models):
-                found = each.answer
-            if found is None:
+            *_, found = [output async for output in self._answering.run(asked, models)]
+            answer: Answer | None = getattr(found, "answer", None)
+            if answer is None or not fits(question, answer.text):
                 return ""
-            return (
-                found.source.passage
-                if found.source is not None
-                else sentence_of(found, read_documents(found, config.documents))
-            )
+            return answer.source.passage if answer.source else paragraph_of(answer, read_documents(answer, documents))
 
-        has_documents = bool(config.documents or config.knowledge)
+        has_documents = bool(documents or config.knowledge)
         now = config.understanding.clock.now()
         return await led_turn(dialog, turn, now, left, search if has_documents else None)

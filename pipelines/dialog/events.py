@@ -44,6 +44,7 @@ class Understood:
         answer: the sentence that answers it, from documents; "" where there is none.
         passage: text that the answer stands in.
         speaker: enrolled name of who speaks, "" where that is not sure; None: speakers are not told apart.
+        today: date of the caller, ISO 8601; "": not known.
         lead: what a language model makes of it, as a whole or of one wish; None: the understanding counts.
     """
 
@@ -53,6 +54,7 @@ class Understood:
     answer: str = ""
     passage: str = ""
     speaker: str | None = None
+    today: str = ""
     lead: Lead | Wish | None = None
 
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pipelines.dialog.by_example import ExampleUnderstanding
 from pipelines.dialog.events import Understood
 from pipelines.dialog.leader import Brief, LeadError
 from pipelines.dialog.led_turn import needs_lead
-from pipelines.dialog.wishes import MIN_CONFIDENCE
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -19,7 +15,6 @@ if TYPE_CHECKING:
     from pipelines.dialog.leader import Search
     from pipelines.dialog.session import DialogSession
     from pipelines.dialog.turn import DialogTurn
-    from pipelines.stages.understanding import Understanding
 
 logger = logging.getLogger(__name__)
 
@@ -33,7 +28,7 @@ async def led_turn(
 ) -> DialogTurn:
     """Return a turn as the agent's language model leads it, or without it.
 
-    Where the model gives no lead, the intents of the engine count, and then the agent's sentences.
+    Where the model gives no lead, the turn's understanding counts, by the engine or the agent's sentences.
 
     Args:
         dialog: of the turn; nothing in it changes.
@@ -48,16 +43,11 @@ async def led_turn(
         return turn
     limit = form.deadline_seconds if seconds is None else min(form.deadline_seconds, seconds)
     brief = Brief(agent, turn.before, event.text, now, max(limit, 0.0), event.passage, search)
-    understanding, lead = event.understanding, None
+    lead = None
     try:
         lead = await dialog.leader.lead(brief)
     except LeadError as error:
         logger.warning("the language model of the agent %s does not lead this turn: %s", agent.form.name, error)
-        if agent.intent_named(understanding.intent) is None or understanding.confidence < MIN_CONFIDENCE:
-            understanding = await asyncio.to_thread(_by_example, dialog, event.text, now, understanding)
-    return dialog.preview(event.text, understanding, event.answer, event.passage, event.speaker, lead)
-
-
-def _by_example(dialog: DialogSession, text: str, now: dt.datetime, heard: Understanding) -> Understanding:
-    found = ExampleUnderstanding(dialog.agent)(text, now)
-    return replace(found, slots=heard.slots, values=heard.values)
+    return dialog.preview(
+        event.text, event.understanding, event.answer, event.passage, event.speaker, event.today, lead
+    )

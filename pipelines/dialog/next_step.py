@@ -115,8 +115,10 @@ def resume(agent: Agent, state: State, before: tuple[Action, ...] = ()) -> Step:
 
 
 def finish(agent: Agent, state: State, reason: str, before: tuple[Action, ...] = ()) -> Step:
-    """End the dialog with its last words."""
+    """End the dialog with its last words, unless they were said already."""
     text = agent.form.hand_over if reason == "hand_over" else agent.form.end
+    if any(isinstance(action, Say) and text.lower() in action.text.lower() for action in before):
+        text = ""
     ended = replace(state, form=None, suspended=(), contexts=(), held=(), wishes=(), fulfilling=0, ended=reason)
     return ended, (*before, *speech(agent, state, text), End(reason))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from pipelines.dialog.agent.allowed import faults_of
 from pipelines.dialog.agent.form import CLOSED
 from pipelines.dialog.agent.fulfilment_checks import faults_of_fulfilments
 from pipelines.dialog.agent.templates import fault_of, names_in
@@ -132,6 +133,7 @@ def _of_slot(agent: Agent, known: set[str], name: str, slot: Slot) -> Iterator[t
         yield ("default",), f"{slot.default!r} is no value of {name!r}: write one of {listed}"
     if slot.default is not None and slot.type == ValueKind.NUMBER.value and not _NUMBER.fullmatch(slot.default):
         yield ("default",), f"{slot.default!r} is no number: write figures, such as 1 or 2.5, in quotes"
+    yield from (((key,), fault) for key, fault in faults_of(slot))
     for index, prompt in enumerate(slot.prompt):
         for message in _template(prompt, {*known, CHOICES}, "slots and parameters"):
             yield ("prompt", index), message

@@ -276,14 +276,6 @@ async def test_without_the_model_the_intents_of_the_engine_lead(
     assert "secret" not in caplog.text
 
 
-async def test_without_model_and_engine_the_sentences_lead():
-    async with led(closes) as talk:
-        talk.session.agent = type(talk.session.agent)(
-            talk.session.agent.form, talk.session.agent.values, {"hours": ("when do you open",)}
-        )
-        assert await talk("when do you open") == "At nine."
-
-
 async def test_a_model_that_talks_for_ever_is_cut():
     async with led(streams(*[chunk("Word after word. ")] * 5_000), max_sentences=2) as talk:
         assert await talk("tell me a story") == "Word after word. Word after word."
