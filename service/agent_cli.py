@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
+import re
 import shutil
 import sys
 from importlib.resources import as_file, files
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from pipelines.dialog.actions import Fulfil
     from pipelines.dialog.session import DialogSession
 
+_TRADES = ("bookings", "orders", "questions")
 _FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
@@ -28,28 +30,59 @@ def agent() -> None:
 
 @agent.command()
 @click.argument("folder", metavar="DIR", type=_FOLDER)
-def new(folder: Path) -> None:
-    """Make an agent in DIR to begin with: it books tables."""
+@click.option("--name", metavar="NAME", help="Name by which conversations choose the agent.  [default: that of DIR]")
+@click.option("--trade", type=click.Choice(_TRADES), help="What it does to begin with.  [default: bookings]")
+def new(folder: Path, name: str | None, trade: str | None) -> None:
+    """Make an agent in DIR to begin with.
+
+    It books tables, takes orders, or answers questions. On a terminal it asks for the name and the trade that no option tells.
+    """
     if folder.is_dir() and any(folder.iterdir()):
         raise click.ClickException(f"{folder} is not empty: name a new folder, or an empty one.")
-    with as_file(files("pipelines.dialog.agent") / "template") as template:
+    own = _name_of(folder)
+    if sys.stdin.isatty():
+        name = name or click.prompt("Name of the agent", default=own)
+        trade = trade or click.prompt("What does it do", type=click.Choice(_TRADES), default=_TRADES[0])
+    name = name or own
+    if _name_of(Path(name)) != name:
+        raise click.BadParameter(
+            f"{name!r} is no name: write letters, digits and _, a letter first.", param_hint="--name"
+        )
+    with as_file(files("pipelines.dialog.agent") / "trades" / (trade or _TRADES[0])) as template:
         shutil.copytree(template, folder, dirs_exist_ok=True)
-    click.echo(f"{folder} holds an agent. Try it with: vivavoce agent test {folder}")
+    file = folder / "agent.yaml"
+    content = file.read_text("utf-8")
+    file.write_text(content.replace("name: my_agent", f"name: {name}", 1), "utf-8")
+    click.echo(f"{folder} holds the agent {name}. Try it with: vivavoce agent test {folder}")
+
+
+def _name_of(folder: Path) -> str:
+    """Return the name of an agent in a folder of that name."""
+    words = re.sub(r"[^A-Za-z0-9]+", "_", folder.resolve().name).strip("_")
+    return (words if words[:1].isalpha() else f"agent_{words}".rstrip("_"))[:64]
 
 
 @agent.command()
 @click.argument("folder", metavar="DIR", type=_FOLDER)
 def check(folder: Path) -> None:
-    """Tell everything that is wrong with the agent in DIR, with file, line and cure."""
+    """Tell everything that is wrong with the agent in DIR, with file, line and cure.
+
+    Of an agent that is in order, it tells what will go wrong with real callers; that is no error.
+    """
     with extra("serve", "Checking agents"):
-        from pipelines.dialog.agent.folder import check as problems_of  # noqa: PLC0415 - needs the extra
+        from pipelines.dialog.agent.advice import advise  # noqa: PLC0415 - needs the extra
+        from pipelines.dialog.agent.folder import check as problems_of  # noqa: PLC0415
     problems = problems_of(folder)
     for problem in problems:
         click.echo(problem)
     if problems:
         count = f"{len(problems)} problems" if len(problems) > 1 else "one problem"
         raise click.ClickException(f"The agent in {folder} has {count}.")
-    click.echo(f"The agent in {folder} is in order.")
+    advice = advise(folder)
+    for one in advice:
+        click.echo(f"warning: {one}")
+    count = f", with {len(advice)} warnings" if len(advice) > 1 else ", with one warning" if advice else ""
+    click.echo(f"The agent in {folder} is in order{count}.")
 
 
 @agent.command()

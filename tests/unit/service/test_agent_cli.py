@@ -15,6 +15,11 @@ def run(*arguments: object) -> Result:
     return CliRunner().invoke(agent, [*map(str, arguments)])
 
 
+CURE = "add `confirm` where that harms"
+CHANGE = "change one of the two"
+TRADES = ("bookings", "orders", "questions")
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     made = run("new", tmp_path / "agent")
@@ -28,6 +33,35 @@ def test_new_agent_is_in_order(folder: Path):
     assert (checked.exit_code, checked.output) == (0, f"The agent in {folder} is in order.\n")
     tested = run("test", folder)
     assert (tested.exit_code, tested.output) == (0, "passed  asks for what is missing\n1 of 1 scripts passed.\n")
+
+
+@pytest.mark.parametrize("trade", TRADES)
+def test_each_trade_is_in_order_under_its_own_name(trade: str, tmp_path: Path):
+    made = run("new", tmp_path / "7 o'clock shop", "--trade", trade)
+    assert made.exit_code == 0
+    assert f"holds the agent agent_7_o_clock_shop. Try it with: vivavoce agent test {tmp_path}" in made.output
+    named = tmp_path / trade
+    assert run("new", named, "--trade", trade, "--name", "corner_shop").exit_code == 0
+    assert "name: corner_shop\n" in (named / "agent.yaml").read_text("utf-8")
+    checked = run("check", named)
+    assert (checked.exit_code, checked.output) == (0, f"The agent in {named} is in order.\n")
+    assert run("test", named).exit_code == 0
+
+
+def test_a_terminal_is_asked_for_name_and_trade(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda _: True, raising=False)
+    made = CliRunner().invoke(agent, ["new", str(tmp_path / "bar")], input="corner_bar\norders\n")
+    assert (
+        "Name of the agent [bar]: corner_bar\nWhat does it do (bookings, orders, questions) [bookings]: orders\n"
+        in made.output
+    )
+    assert "name: corner_bar\n" in (tmp_path / "bar/agent.yaml").read_text("utf-8")
+
+
+def test_a_name_that_is_none(tmp_path: Path):
+    made = run("new", tmp_path / "bar", "--name", "the bar")
+    assert "'the bar' is no name: write letters, digits and _, a letter first." in made.output
+    assert not (tmp_path / "bar").exists()
 
 
 def test_new_overwrites_nothing(folder: Path):
@@ -46,6 +80,72 @@ def test_check_tells_line_and_cure(folder: Path):
     tested = run("test", folder)
     assert tested.exit_code == 1
     assert f"The agent in {folder} cannot be used." in tested.output
+
+
+def write(folder: Path, name: str, text: str) -> None:
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).write_text(text, "utf-8")
+
+
+def add(folder: Path, before: str, after: str) -> None:
+    text = (folder / "agent.yaml").read_text("utf-8")
+    assert before in text
+    write(folder, "agent.yaml", text.replace(before, after))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "warning"),
+    [
+        ('"For which day?", "Please', '"The day.", "Please', "line 10: the prompt asks for nothing"),
+        (
+            '["For which day?", "Please say a day, such as tomorrow: for which day?"]',
+            '"Say a day."',
+            "in the same words",
+        ),
+        (" Is that right?", "", "line 16: the confirmation ends in no question"),
+        (
+            "response: Your table is booked.",
+            "response: [{say: Yes.}, {when: {area: inside}, say: No.}]",
+            "line 17: this is never said, for one before it always fits",
+        ),
+        (
+            "response: Your table is booked.",
+            "response: {when: {area: inside}, say: In.}\n      - {when: {area: inside}, say: No.}\n      - {say: Out.}",
+            "",
+        ),
+    ],
+)
+def test_check_warns_of_what_callers_will_not_answer(folder: Path, before: str, after: str, warning: str):
+    if not warning:
+        after = after.replace("response: {", "response:\n      - {")
+        warning = "line 19: this is never said"
+    add(folder, before, after)
+    checked = run("check", folder)
+    assert checked.exit_code == 0
+    (line,) = (line for line in checked.output.splitlines() if line.startswith("warning: "))
+    assert warning in line
+    assert f"The agent in {folder} is in order, with one warning." in checked.output
+
+
+def test_check_warns_of_sentences_and_values(folder: Path):
+    add(folder, "    response: Your table", "    fulfilment: book\n    response: Your table")
+    with (folder / "agent.yaml").open("a") as file:
+        file.write("  ring:\n    fulfilment: ring\nlanguage_model: {url: http://127.0.0.1:1, model: small}\n")
+    write(folder, "sentences/ring.txt", "ring the bell\nplease book the table\n")
+    write(folder, "values/area.txt", "inside\nterrace\nterrice\nno smoking\nno smocking\nroom 4\nroom 5\n")
+    for script in (folder / "tests").iterdir():
+        script.unlink()
+    checked = run("check", folder)
+    assert checked.exit_code == 0
+    assert checked.output.replace(f"warning: {folder}", "").splitlines() == [
+        ": no conversation is tested: write one into tests/",
+        f"/agent.yaml, line 19: a language model may call this, and it is carried out at once: {CURE}",
+        f"/sentences/book_table.txt: 'I want to book a table' is nearly a sentence of 'ring' as well: {CHANGE}",
+        "/sentences/ring.txt: 2 sentences: callers say it in many other ways, write 10 or more",
+        "/values/area.txt: 'no smoking' and 'no smocking' sound alike: rename one, or give both longer synonyms",
+        "/values/area.txt: 'terrace' and 'terrice' sound alike: rename one, or give both longer synonyms",
+        f"The agent in {folder} is in order, with 6 warnings.",
+    ]
 
 
 def test_a_script_that_fails_is_shown(folder: Path):
