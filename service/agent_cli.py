@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
+import json
 import re
 import shutil
 import sys
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
 from vivavoce.cli.extras import extra
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from pipelines.dialog.actions import Fulfil
     from pipelines.dialog.session import DialogSession
 
@@ -35,7 +38,8 @@ def agent() -> None:
 def new(folder: Path, name: str | None, trade: str | None) -> None:
     """Make an agent in DIR to begin with.
 
-    It books tables, takes orders, or answers questions. On a terminal it asks for the name and the trade that no option tells.
+    It books tables, takes orders, or answers questions. On a terminal it asks for the name and the trade that no option
+    tells.
     """
     if folder.is_dir() and any(folder.iterdir()):
         raise click.ClickException(f"{folder} is not empty: name a new folder, or an empty one.")
@@ -185,3 +189,59 @@ def test(folder: Path, only: str, verbose: bool) -> None:
     if failed:
         raise click.ClickException(f"{failed} of {len(chosen)} scripts failed.")
     click.echo(f"{len(chosen)} of {len(chosen)} scripts passed.")
+
+
+@agent.command()
+@click.argument("folder", metavar="DIR", type=_FOLDER)
+@click.argument("conversation", metavar="FILE", type=click.File("rb"))
+@click.option("--name", metavar="TEXT", default="a conversation that was held", help="Name of the script.")
+@click.option(
+    "--out", metavar="YAML", type=click.Path(path_type=Path, dir_okay=False), help="[default: standard output]"
+)
+@click.option("--consent", is_flag=True, help="The caller has agreed that the words of the conversation are kept.")
+def record(folder: Path, conversation: BinaryIO, name: str, out: Path | None, *, consent: bool) -> None:
+    """Write the script of a conversation that the agent in DIR has held.
+
+    FILE is what `vivavoce mic`, `converse` or `ask` has printed with `--agent` and `--json`; `-` is standard input.
+    Values of sensitive slots are replaced, also in what the caller said. Read the script before you share it.
+    """
+    if not consent:
+        raise click.ClickException("A script keeps what the caller said: ask the caller, and then give --consent.")
+    with extra("serve", "Recording scripts"):
+        from pipelines.dialog.agent.folder import read_agent  # noqa: PLC0415 - needs the extra
+        from pipelines.dialog.agent.problems import AgentError  # noqa: PLC0415
+        from pipelines.dialog.agent.script_recording import record as recorded  # noqa: PLC0415
+        from pipelines.dialog.agent.scripts import Script  # noqa: PLC0415
+        from pipelines.dialog.by_example import ExampleUnderstanding  # noqa: PLC0415
+        from pipelines.dialog.rehearsal import rehearse  # noqa: PLC0415
+    import yaml  # noqa: PLC0415 - of the extra
+    from pydantic import ValidationError  # noqa: PLC0415
+
+    try:
+        held = read_agent(folder)
+        script = recorded(held, name, _events_of(conversation))
+        checked = Script.model_validate(script)
+    except AgentError as error:
+        raise click.ClickException(f"The agent in {folder} cannot be used: {error}") from error
+    except ValidationError as error:
+        message = "There is no conversation with an agent of at most 200 turns: give what `--agent --json` has printed."
+        raise click.ClickException(message) from error
+    text = yaml.safe_dump([script], sort_keys=False, allow_unicode=True, width=100)
+    if out is None:
+        click.echo(text, nl=False)
+    elif out.exists():
+        raise click.ClickException(f"{out} is there: name a new file.")
+    else:
+        out.write_text(text, "utf-8")
+    for failure in rehearse(held, checked, ExampleUnderstanding(held)).failures:
+        click.echo(f"By the sentences of the agent alone the script fails, {failure}.", err=True)
+
+
+def _events_of(conversation: BinaryIO) -> Iterator[Mapping[str, Any]]:
+    for line in conversation:
+        try:
+            event = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(event, dict):
+            yield event

@@ -158,7 +158,7 @@ class DialogSession:
         """Return the agent's words to a turn without understanding."""
         event = events.Late(self.clock())
         _, actions = step(self.agent, self.state, event)
-        return DialogTurn(event, self.state, self.state, actions)
+        return DialogTurn(event, self.state, self.state, actions, agent=self.agent.form.name)
 
     async def run_ahead(self, turn: DialogTurn, seconds: float) -> None:
         """Run a turn's read-only fulfilments ahead, for a later preview.
@@ -205,4 +205,5 @@ class DialogSession:
             state, more = step(self.agent, state, result or events.Fulfilled(event.now, fulfil.number))
             actions += more
         begun = tuple(it for it in actions if isinstance(it, Fulfil) and it.name in self.fulfillers and it not in ahead)
-        return DialogTurn(event, self.state, state, tuple(actions), begun, tuple(ahead))
+        name = self.agent.form.name
+        return DialogTurn(event, self.state, state, tuple(actions), begun, tuple(ahead), agent=name)

@@ -33,6 +33,7 @@ _EXTRAS_OF_OTHERS = {
     "bench": "bench",
     "eval": "eval",
     "import": "train",
+    "insights": "serve",
     "intents": "eval",
     "knowledge": "serve",
     "optimize": "train",

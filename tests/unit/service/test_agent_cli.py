@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
 import demo
+from pipelines.dialog.agent.scripts import read_scripts
 from service.agent_cli import agent
 
 
@@ -196,3 +198,47 @@ def test_chat_with_no_agent(tmp_path: Path):
     held = run("chat", tmp_path)
     assert held.exit_code == 1
     assert "cannot be used" in held.output
+
+
+def told(text: str, turn: int, cause: str = "turn", **dialog: object) -> dict[str, object]:
+    state = {"intent": "order_pizza", "slots": {}, "asked": None, "confirming": False, "fulfilments": [], "end": None}
+    return {"event": "reply", "transcript": text, "turn": turn, "dialog": {**state, "cause": cause, **dialog}}
+
+
+PIZZA = {"count": "1", "pizza": "salami", "size": "large"}
+NAMED = {**PIZZA, "name": "Grace Hopper"}
+HELD = (
+    {"event": "started", "conversation_id": "a"},
+    told("I'd like to place an order", 1, asked="pizza", slots={"count": "1"}),
+    told("a large salami for Grace Hopper", 2, asked="name", slots=PIZZA),
+    told("well that is Grace mumble Hopper", 3, asked="name", slots=PIZZA),
+    told("grace hopper", 4, confirming=True, slots=NAMED),
+    told("yes", 5, intent=None, fulfilments=[{"name": "order", "intent": "order_pizza", "slots": NAMED}]),
+    {**told("goodbye Grace Hopper", 6, intent=None, end="done"), "speech_text": "Goodbye."},
+)
+
+
+def test_a_script_of_a_conversation_that_was_held(tmp_path: Path):
+    folder, lines = tmp_path / "pizza", "\n".join(map(json.dumps, HELD)) + "\nno JSON\n[]\n"
+    assert run("new", folder, "--trade", "orders").exit_code == 0
+    (tmp_path / "call.jsonl").write_text(lines, "utf-8")
+    refused = run("record", folder, tmp_path / "call.jsonl")
+    assert "A script keeps what the caller said: ask the caller, and then give --consent." in refused.output
+    out = folder / "tests/held.yaml"
+    assert run("record", folder, tmp_path / "call.jsonl", "--consent", "--out", out).exit_code == 0
+    assert "hopper" not in out.read_text("utf-8").lower()
+    (script,) = read_scripts(out)
+    said = [turn.caller for turn in script.turns]
+    assert said[1] == "a large salami for Ada Lovelace"
+    assert said[2:] == ["something that is left out", "Ada Lovelace", "yes", "goodbye Ada Lovelace"]
+    assert (script.turns[1].slots, script.turns[1].asked) == (PIZZA, "name")
+    assert (script.turns[4].fulfilled, script.turns[5].ends) == ("order", "end")
+    again = run("record", folder, tmp_path / "call.jsonl", "--consent", "--out", out)
+    assert f"{out} is there: name a new file." in again.output
+
+
+def test_a_file_without_a_conversation(folder: Path, tmp_path: Path):
+    (tmp_path / "empty").write_text("{}\n", "utf-8")
+    refused = run("record", folder, tmp_path / "empty", "--consent")
+    assert refused.exit_code == 1
+    assert "There is no conversation with an agent" in refused.output
