@@ -175,7 +175,7 @@ class Registries:
         return replace(self, engines=self._embedding(), stages=self.stages.replacing(AnsweringStage(bases)))
 
     def with_agents(self, agents: Collection[object]) -> Registries:
-        """Add what understanding by agents' sentences needs; nothing where there are no agents."""
+        """Add what understanding by agents' sentences needs, if there are agents."""
         if not agents:
             return self
         stages = self.stages.replacing(DialogStage(self.stages[QA], compares_meaning=True))

@@ -30,7 +30,8 @@ _READABLE = click.Path(path_type=Path, exists=True, dir_okay=False, allow_dash=T
 def insights(logs: Sequence[Path], agent: str, plot: Path | None, *, as_json: bool) -> None:
     """Tell where the dialogs of agents go wrong, from logs.
 
-    FILEs are what `vivavoce serve --log-format json` has written. They hold no texts: intents and slots are told by the names that the agents give them. `-` is standard input.
+    FILEs are what `vivavoce serve --log-format json` has written; `-` is standard input. They hold no texts: intents
+    and slots are told by the names that the agents give them.
     """
     with extra("serve", "Reading logs"):
         from service.telemetry.insights import read_insights  # noqa: PLC0415 - needs the extra

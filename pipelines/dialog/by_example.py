@@ -33,7 +33,7 @@ _MARKS = re.compile(r"[,.;:!?]+\s+|\s+(?:and|so|but)\s+", re.IGNORECASE)
 
 
 def is_unknown_to(agent: Agent, understanding: Understanding) -> bool:
-    """Return whether an engine knows no intent of an agent, as far as its reading of a turn tells."""
+    """Return whether an engine seems to know no intent of an agent."""
     if not agent.sentences:
         return False
     told = (understanding.intent, *understanding.considered)
@@ -81,7 +81,7 @@ def by_example(
 
 
 def _wishes(text: str, read: Callable[[str, int, int], tuple[str, float]]) -> list[tuple[Clause, str, float]]:
-    """Return the wishes of a text without verbs: "a pizza Hawaii, and three beers"; none where it has no two."""
+    """Return wishes without verbs: "a pizza Hawaii, and three beers"."""
     wishes: list[tuple[Clause, str, float]] = []
     for start, end in _places(text):
         intent, sure = read(text[start:end], start, end)
@@ -95,7 +95,7 @@ def _wishes(text: str, read: Callable[[str, int, int], tuple[str, float]]) -> li
 
 
 def parts_of(text: str) -> tuple[str, ...]:
-    """Return the texts of a turn that are compared with sentences: the whole, its clauses and pieces."""
+    """Return the texts that are compared: the whole, its clauses and pieces."""
     clauses = (clause.of(text) for clause in split_clauses(text))
     return tuple(dict.fromkeys((text, *clauses, *(text[start:end] for start, end in _pieces(text)))))
 

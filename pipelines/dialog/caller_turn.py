@@ -91,7 +91,7 @@ def hear(agent: Agent, state: State, event: Understood) -> Step:
 
 
 def _is_sure(agent: Agent, state: State, event: Understood) -> bool:
-    """Return whether a turn has an intent for sure, and no question or other intent is meant."""
+    """Return whether a turn has an intent for sure."""
     return target_now(agent, state, event) is not None and event.understanding.confidence >= SURE_CONFIDENCE
 
 
@@ -277,7 +277,7 @@ def _in_form(agent: Agent, state: State, form: Form, event: Understood) -> Step:
 
 
 def _is_question(form: Form, event: Understood, reading: TurnReading) -> bool:
-    """Return whether a turn asks what documents answer, and does not propose what was asked for."""
+    """Return whether a turn asks what documents answer, and proposes nothing."""
     is_asking = bool(event.answer) and not reading.is_bare and ASKING.match(event.text) is not None
     return is_asking and not (form.asked in reading.filled and PROPOSING.match(event.text))
 
@@ -285,7 +285,7 @@ def _is_question(form: Form, event: Understood, reading: TurnReading) -> bool:
 def _aside(
     agent: Agent, state: State, form: Form, event: Understood, reading: TurnReading, *, is_question: bool
 ) -> Step | None:
-    """Answer a question that stands by itself, or wait where the caller asks to; None: the turn is about the form."""
+    """Answer a question, or wait; None: the turn is about the form."""
     words = words_of(event.text)
     if begins_to_wait(words) and not (reading.filled or reading.denied or reading.choosing):
         return _steer(agent, state, Control.WAIT, event)

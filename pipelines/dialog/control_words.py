@@ -104,7 +104,8 @@ def control_of(words: Sequence[Word]) -> Control | None:
 def leaves(words: Sequence[Word]) -> bool:
     """Return whether a turn ends in goodbye, whatever was said before it."""
     said = [phrase.kind for phrase in read_phrases(words) if phrase.kind not in _NEUTRAL]
-    return bool(said) and said[-1] is Kind.GOODBYE
+    # "By" is how recognizers write the last word of "thank you, bye".
+    return bool(said) and (said[-1] is Kind.GOODBYE or (len(words) > 1 and words[-1].text == "by"))
 
 
 def asks_for_human(words: Sequence[Word]) -> bool:
@@ -113,7 +114,7 @@ def asks_for_human(words: Sequence[Word]) -> bool:
 
 
 def begins_to_wait(words: Sequence[Word]) -> bool:
-    """Return whether a turn begins with "one moment": "just a second, it is in the car"."""
+    """Return whether a turn begins with a wait: "just a second, it's here"."""
     said = [phrase.kind for phrase in read_phrases(words) if phrase.kind is not Kind.FILLER]
     return bool(said) and said[0] is Kind.WAIT
 

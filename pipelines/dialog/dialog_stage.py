@@ -82,7 +82,7 @@ class DialogStage:
         yield turn
 
     async def _understood(self, agent: Agent, request: StageRequest, models: TurnModels) -> Understanding:
-        """Return what the engine understands; of an agent that it does not know, what the sentences tell."""
+        """Return the understanding by the engine, or by sentences it does not know."""
         from pipelines.dialog.by_example import (  # noqa: PLC0415 - only where there are agents, which need pydantic
             by_example,
             embed_sentences,

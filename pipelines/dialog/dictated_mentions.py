@@ -1,4 +1,4 @@
-"""Mentions of what callers dictate: numbers, telephone numbers, mail addresses, names."""
+"""Mentions of dictated values: numbers, mail addresses, names."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pipelines.dialog.mentions import Mention, is_free
 from pipelines.dialog.state import Filled
 from pipelines.text.dictated import Dictated, find_digits, find_mail_addresses, find_phones
 from pipelines.text.person_names import find_person
+from pipelines.text.values import ValueKind
 
 if TYPE_CHECKING:
     from pipelines.dialog.agent.agent import Agent
@@ -39,7 +40,7 @@ def dictated_mentions(agent: Agent, form: Form, event: Understood, taken: list[t
             continue
         is_asked = asked == kind
         wanted = [form.asked] if is_asked else names
-        for one in _found(kind, event.text, is_asked=is_asked, is_open=asked not in DICTATED):
+        for one in _found(kind, event, is_asked=is_asked, is_open=asked not in DICTATED):
             if is_free(one.start, one.end, taken):
                 filled = Filled(one.value, _spoken(kind, one.value))
                 mentions.append(Mention(one.start, one.end, dict.fromkeys(wanted, filled)))
@@ -47,10 +48,13 @@ def dictated_mentions(agent: Agent, form: Form, event: Understood, taken: list[t
     return mentions
 
 
-def _found(kind: str, text: str, *, is_asked: bool, is_open: bool) -> list[Dictated]:
+def _found(kind: str, event: Understood, *, is_asked: bool, is_open: bool) -> list[Dictated]:
+    text = event.text
     match kind:
         case "email":
-            return find_mail_addresses(text)
+            return find_mail_addresses(text, is_asked=is_asked)
+        case "digits" if is_asked and len(whole := _whole_numbers(event)) == 1:
+            return whole
         case "phone":
             return find_phones(text, is_asked=is_asked)
         case "digits":
@@ -60,8 +64,15 @@ def _found(kind: str, text: str, *, is_asked: bool, is_open: bool) -> list[Dicta
             return [person] if person is not None else []
 
 
+def _whole_numbers(event: Understood) -> list[Dictated]:
+    """Return numbers that are told as a whole: "three thousand and eighty"."""
+    values = (value for value in event.understanding.values if value.kind is ValueKind.NUMBER)
+    told = (Dictated(value.start, value.end, value.value) for value in values if value.value.isdecimal())
+    return [one for one in told if re.search(r"hundred|thousand", event.text[one.start : one.end], re.IGNORECASE)]
+
+
 def _spoken(kind: str, value: str) -> str:
-    """Return a value as it is read out: numbers digit by digit, mail addresses by their signs."""
+    """Return a value as it is read out: digit by digit, sign by sign."""
     if kind in {DIGITS, PHONE}:
         return f"{'plus ' * value.startswith('+')}{' '.join(value.lstrip('+'))}"
     if kind == EMAIL:

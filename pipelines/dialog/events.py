@@ -118,11 +118,16 @@ class Fulfilled:
 
 @dataclass(frozen=True, slots=True)
 class FulfilmentFailed:
-    """A fulfilment failed; the attributes are those of :class:`Fulfilled`."""
+    """A fulfilment failed; the other attributes are those of :class:`Fulfilled`.
+
+    Attributes:
+        ask_again: slot of the intent that is asked for anew, and all others stay; "": the intent ends.
+    """
 
     now: float
     number: int
     say: str = ""
+    ask_again: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,10 @@ def begin(agent: Agent, state: State, intent: str, event: Understood, reading: T
     """
     if is_taken_back(agent, intent, event.text):
         return understood((state, (*speech(agent, state, agent.form.cancelled), listening(agent, state))))
-    form = Form(intent)
+    slots = agent.slots_of(intent)
+    form = Form(
+        intent, {name: filled for name, filled in state.known.items() if name in slots and slots[name].remember}
+    )
     reading = reading or read_turn(agent, form, event)
     if is_for_later(agent, intent, event):
         return refuse_later(agent, state)
@@ -62,7 +65,7 @@ def begin(agent: Agent, state: State, intent: str, event: Understood, reading: T
 
 
 def take(agent: Agent, state: State, form: Form, reading: TurnReading, today: str = "") -> Step:
-    """Take the turn's slot values and go on; ask about ambiguous ones, and again for those that are not allowed.
+    """Take the turn's slot values and go on; ask about unclear or refused ones.
 
     Args:
         agent: by which the dialog is held.

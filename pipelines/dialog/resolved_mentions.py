@@ -8,7 +8,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pipelines.dialog.agent.allowed import hour_of, refusal
-from pipelines.dialog.agent.form import CLOSED, TEXT
+from pipelines.dialog.agent.form import CLOSED, DICTATED, TEXT
 from pipelines.dialog.agent.templates import names_in
 from pipelines.dialog.agent.value_list import words_of
 from pipelines.dialog.fillers import FILLERS
@@ -40,6 +40,11 @@ _LEADING = re.compile(r"^(?:on|at|for|by|around|about)\s+", re.IGNORECASE)
 _FOR_HOUR = re.compile(r"\b(?:for|at|by|around|about|until)\s+$", re.IGNORECASE)
 _AFTER_HOUR = re.compile(r"\s*(?:[.,!?]|please\b|and\b|$)", re.IGNORECASE)
 """What stands around an hour alone in a wish: "wake me for seven, please"."""
+_STREET = re.compile(
+    r"\s+(?:[^\W\d_]+\s+){1,3}(?:road|street|lane|avenue|close|court|drive|square|terrace|crescent|boulevard)\b",
+    re.IGNORECASE,
+)
+"""What stands behind the number of a house."""
 _MADE = re.compile(r"\b(?:make|change) (?:it|that)(?: to)?\s+(?:at\s+)?$", re.IGNORECASE)
 _BETWEEN_ENDS = re.compile(r"\s(?:to|until|till|through|and)\s", re.IGNORECASE)
 _CORRECTED = re.compile(
@@ -112,8 +117,8 @@ def engine_mentions(slots: Mapping[str, Slot], event: Understood, taken: list[tu
 def resolved_mentions(agent: Agent, form: Form, event: Understood, taken: list[tuple[int, int]]) -> list[Mention]:
     """Return mentions of dates, times and amounts, for slots of their kind."""
     intent = agent.intents[form.intent]
-    if form.asked in intent.slots and intent.slots[form.asked].type == TEXT:
-        # "31 Elm Court" is an address, and no count.
+    if form.asked in intent.slots and intent.slots[form.asked].type in {TEXT, *DICTATED}:
+        # "31 Elm Court" is an address, and a telephone number no count.
         others = (one for one in event.understanding.values if one.kind is not ValueKind.NUMBER)
         return [
             it
@@ -124,7 +129,7 @@ def resolved_mentions(agent: Agent, form: Form, event: Understood, taken: list[t
     mentions = list(_codes(intent, form, event.text, taken))
     taken = [*taken, *((one.start, one.end) for one in mentions)]
     for value in _alike(event.understanding.values, event.text):
-        if is_free(value.start, value.end, taken):
+        if is_free(value.start, value.end, taken) and not _STREET.match(event.text, value.end):
             mentions += _of_value(intent, form, value, event)
     return mentions
 

@@ -82,7 +82,7 @@ class DialogSession:
 
     @property
     def topic(self) -> str:
-        """What the intent under way is about, in words: "cleaning", "cancel booking"; "" for none."""
+        """Topic of the intent under way: "cleaning", "cancel booking"; "" for none."""
         form = self.state.form
         if form is None:
             return ""

@@ -272,7 +272,7 @@ def _settled(
 
 
 def _listed(found: list[_Said], current: Filled | None) -> Filled | None:
-    """Return the values of a slot that takes several, with those that it had; None: none are left."""
+    """Return the values of a slot that takes several; None: none are left."""
     before = current.value.split(SEPARATOR) if current is not None else []
     refused = {one.filled.value for one in found if one.is_denied}
     wanted = [one.filled.value for one in found if not one.is_denied]

@@ -40,7 +40,7 @@ _TIMES = re.compile(
 
 
 def fits(question: str, answer: str) -> bool:
-    """Return whether an answer may be of the kind that is asked for: of "how much is it?" an amount.
+    """Return whether an answer may be of the kind that is asked for.
 
     Args:
         question: English.

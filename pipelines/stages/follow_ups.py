@@ -111,7 +111,7 @@ def follow_up(question: str, history: Sequence[Exchange]) -> FollowUp | None:
 
 
 def points_at(question: str, topic: str) -> FollowUp | None:
-    """Return what a question with a pronoun asks of a topic: "how much is it?"; None: it asks for something else.
+    """Return a question about a topic, such as "how much is it?"; None: another.
 
     Args:
         question: as it was said or typed.

@@ -1,4 +1,4 @@
-"""Question of a turn that says more than a question: "hi, I'd like a lasagne, do you have pasta"."""
+"""Question within a turn: "hi, I'd like a lasagne, do you have pasta"."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MIN_WORDS = 3
 
 
 def question_in(text: str) -> str:
-    """Return the last question of a text from its first word on; the text where it has none, or nothing else."""
+    """Return the last question of a text; the text where it has none."""
     starts = [0, *(found.end() for found in _MARKS.finditer(text))]
     asking = [
         start

@@ -75,7 +75,7 @@ def sentence_of(answer: Answer, documents: Sequence[Document]) -> str:
 
 
 def paragraph_of(answer: Answer, documents: Sequence[Document]) -> str:
-    """Return the sentence around an answer, with what follows it in a short paragraph."""
+    """Return an answer's sentence, with the rest of a short paragraph."""
     sentence = sentence_of(answer, documents)
     document = next((one for one in documents if one.id == answer.document_id), None)
     if document is None:
@@ -90,7 +90,7 @@ def paragraph_of(answer: Answer, documents: Sequence[Document]) -> str:
 
 
 def _line_of(answer: Answer, text: str) -> str:
-    """Return the line of a list or table that an answer stands in, as it is spoken; "" where it is no short one."""
+    """Return an answer's line of a list or table, as it is spoken, or ""."""
     line = text[text.rfind("\n", 0, answer.start) + 1 :].partition("\n")[0]
     cells = [cell.strip() for cell in line.strip(" |-*\t").split("|")]
     if not all(cells) or len(line) > MAX_SENTENCE_CHARACTERS:

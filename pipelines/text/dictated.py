@@ -38,12 +38,10 @@ _ANY = re.compile(
 )
 _GAP = re.compile(r"[\s,.-]*(?:and|then|um+|uh+)?[\s,.-]*")
 
-_LOCAL = r"[\w+-]+(?:(?:\.| dot | point | underscore | dash | hyphen | minus | plus )[\w+-]+)*"
-_MAIL = re.compile(
-    rf"(?P<local>{_LOCAL})(?:@| at | @ )"
-    r"(?P<domain>[\w-]+(?:(?: dash | hyphen )[\w-]+)*(?:(?:\.| dot | point )[\w-]+)+)",
-    re.IGNORECASE,
-)
+_SIGN = r"\.| dot | point | underscore | dash | hyphen | minus | plus "
+_DOMAIN = r"(?:@| at | @ )(?P<domain>[\w-]+(?:(?: dash | hyphen )[\w-]+)*(?:(?:\.| dot | point )[\w-]+)+)"
+_MAIL = re.compile(rf"(?P<local>[\w+-]+(?:(?:{_SIGN})[\w+-]+)*){_DOMAIN}", re.IGNORECASE)
+_MAIL_OF_SENTENCES = re.compile(rf"(?P<local>[\w+-]+(?:(?:{_SIGN}|\. )[\w+-]+)*){_DOMAIN}", re.IGNORECASE)
 _SIGNS = {"dot": ".", "point": ".", "underscore": "_", "dash": "-", "hyphen": "-", "minus": "-", "plus": "+"}
 _MAIL_LEAD = re.compile(
     r"^(?:(?:my|the|it|it's|its|is|that's|email|e-mail|mail|address|send|to|write|um|uh|yes|okay)\s+)+", re.IGNORECASE
@@ -51,7 +49,7 @@ _MAIL_LEAD = re.compile(
 
 
 def find_digits(text: str, *, is_asked: bool = False) -> list[Dictated]:
-    """Find numbers that are told digit by digit, or in pairs: "four oh seven eighteen" is 40718.
+    """Find numbers that are told in digits or pairs: "four oh seven eighteen".
 
     Args:
         text: English, as it was said or typed.
@@ -91,10 +89,15 @@ def find_phones(text: str, *, is_asked: bool = False) -> list[Dictated]:
     return found
 
 
-def find_mail_addresses(text: str) -> list[Dictated]:
-    """Find mail addresses, dictated or written; in lower case."""
+def find_mail_addresses(text: str, *, is_asked: bool = False) -> list[Dictated]:
+    """Find mail addresses, dictated or written; in lower case.
+
+    Args:
+        text: English, as it was said or typed.
+        is_asked: whether one was asked for: then "Jan. Kowal at" is "jan.kowal@", as recognizers write a dot.
+    """
     found = []
-    for match in _MAIL.finditer(text):
+    for match in (_MAIL_OF_SENTENCES if is_asked else _MAIL).finditer(text):
         local, start = match["local"], match.start()
         lead = _MAIL_LEAD.match(local)
         if lead is not None and lead.end() < len(local):

@@ -1,4 +1,4 @@
-"""Names of persons, as people say them: "it's Weber, Anna Weber", "Meyer, M A I E R"."""
+"""Names of persons, as people say them: "it's Weber, Anna Weber"."""
 
 from __future__ import annotations
 

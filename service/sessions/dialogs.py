@@ -59,7 +59,7 @@ class Dialogs:
             await self.agent_watch.watch()
 
     async def prepare(self, models: Engines) -> None:
-        """Embed the sentences of agents that the engine does not know, so that no caller waits for it.
+        """Embed the sentences of agents that the engine does not know.
 
         Raises:
             ModelError: a model does not answer.

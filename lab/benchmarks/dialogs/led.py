@@ -10,10 +10,14 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import jellyfish
 import yaml
+from rapidfuzz import fuzz
 
 import vivavoce
 from benchmarks.dialogs.partner import NoReplyError, talking
+from pipelines.dialog.rehearsal import CLOCK
+from pipelines.text.values import ValueKind, find_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -24,6 +28,9 @@ if TYPE_CHECKING:
     from pipelines.dialog.agent.agent import Agent
 
 MAX_TURNS = 20
+MAX_REPEATS = 2
+SAME_SOUND = 80.0
+"""Likeness of the sounds of two names, of 100, from which on they are the same to who hears them."""
 MAX_CONFIRMATIONS = 3
 """So often a caller says no to what is wrong, and then hangs up."""
 YES, NO = "yes", "no"
@@ -104,11 +111,16 @@ def read_conversations(path: Path) -> tuple[Led, ...]:
 
 
 class _Caller:
-    """What a caller says next."""
+    """What a caller says next.
 
-    def __init__(self, led: Led, fulfilments: Mapping[str, str]) -> None:
-        self._led = led
-        self._fulfilments = fulfilments
+    Args:
+        led: what the caller wants and says.
+        agent: that is called.
+        spoken: whether names are heard and not read.
+    """
+
+    def __init__(self, led: Led, agent: Agent, *, spoken: bool) -> None:
+        self._led, self._agent, self._spoken = led, agent, spoken
         self.open_wants = list(led.wants)
         self.unwanted: list[Wanted] = []
         self._says = list(led.says)
@@ -119,7 +131,7 @@ class _Caller:
     def take(self, done: Iterable[Wanted]) -> None:
         """Notes what was carried out."""
         for one in done:
-            fitting = next((want for want in self.open_wants if _fulfils(one, want)), None)
+            fitting = next((want for want in self.open_wants if self._fulfils(one, want)), None)
             if fitting is None:
                 self.unwanted.append(one)
             else:
@@ -130,8 +142,9 @@ class _Caller:
         if dialog.confirming:
             if self._confirming:
                 return self._confirming.pop(0)
-            offered = Wanted(self._fulfilments.get(dialog.intent, ""), dict(dialog.slots))
-            if any(_fulfils(offered, want) for want in self.open_wants):
+            intent = self._agent.intents.get(dialog.intent)
+            offered = Wanted((intent.fulfilment if intent else None) or "", dict(dialog.slots))
+            if any(self._fulfils(offered, want) for want in self.open_wants):
                 return YES
             self._refused += 1
             return NO if self._refused <= MAX_CONFIRMATIONS else None
@@ -139,6 +152,16 @@ class _Caller:
         if lines:
             return lines.pop(0)
         return self._says.pop(0) if self._says else None
+
+    def _fulfils(self, done: Wanted, want: Wanted) -> bool:
+        return done.fulfilment == want.fulfilment and all(
+            _is_same(done.slots.get(name, ""), value, by_sound=self._spoken and self._is_name(name))
+            for name, value in want.slots.items()
+        )
+
+    def _is_name(self, slot: str) -> bool:
+        types = {intent.slots[slot].type for intent in self._agent.intents.values() if slot in intent.slots}
+        return bool(types & {"person", "text", "email"})
 
 
 async def lead(client: vivavoce.Client, agent: Agent, led: Led, voice: Voice | None, manner: int) -> Outcome:
@@ -151,27 +174,34 @@ async def lead(client: vivavoce.Client, agent: Agent, led: Led, voice: Voice | N
         voice: speaks what the caller says; None: everything is typed.
         manner: of the voice.
     """
-    fulfilments = {name: intent.fulfilment or "" for name, intent in agent.intents.items()}
-    outcome, caller = Outcome(), _Caller(led, fulfilments)
+    outcome, caller = Outcome(), _Caller(led, agent, spoken=voice is not None)
     said: list[str] = []
+    repeats = MAX_REPEATS
     async with talking(client, agent.form.name, spoken=voice is not None) as partner:
         line = caller.next_line(vivavoce.Dialog())
         while line is not None and outcome.turns < MAX_TURNS:
             outcome.turns += 1
             try:
-                heard = await (partner.type(line) if voice is None else partner.say(await voice.speak(line, manner)))
+                if voice is None:
+                    heard = await partner.type(line)
+                else:
+                    heard = await partner.say(await voice.speak(_digit_by_digit(line), manner))
             except NoReplyError as error:
                 outcome.lines.append(str(error))
                 break
             outcome.lines += _told(line, heard, spoken=voice is not None)
-            outcome.misses += any(text in heard.said for text in agent.form.no_match.say)
+            missed = any(text in heard.said for text in agent.form.no_match.say)
+            outcome.misses += missed
             outcome.turn_seconds += heard.turn_seconds
             said.append(heard.said)
             caller.take(Wanted(one.name, dict(one.slots)) for one in heard.fulfilments)
             if heard.ends:
                 outcome.lines.append(f"({heard.ends})")
                 break
-            line = caller.next_line(heard.dialog)
+            before, line = line, caller.next_line(heard.dialog)
+            if line is None and missed and repeats:
+                # Who was not understood says it again.
+                repeats, line = repeats - 1, before
             if line == NO:
                 outcome.lines.append(f"({dict(heard.dialog.slots)})")
     _judge(led, outcome, caller, " ".join([partner.greeting, *said]))
@@ -196,17 +226,31 @@ def _judge(led: Led, outcome: Outcome, caller: _Caller, said: str) -> None:
     outcome.reached = not (caller.open_wants or outcome.wrong or unheard)
 
 
-def _fulfils(done: Wanted, want: Wanted) -> bool:
-    return done.fulfilment == want.fulfilment and _is_right(done.slots, want)
-
-
-def _is_right(slots: Mapping[str, str], want: Wanted) -> bool:
-    return all(_is_same(slots.get(name, ""), value) for name, value in want.slots.items())
-
-
-def _is_same(value: str, wanted: str) -> bool:
+def _is_same(value: str, wanted: str, *, by_sound: bool) -> bool:
     # Of an amount "400" and "400.00" are the same.
-    return _plain(value) == _plain(wanted) or _plain(value) == _plain(wanted).removesuffix(".00")
+    if _plain(value) == _plain(wanted) or _plain(value) == _plain(wanted).removesuffix(".00"):
+        return True
+    # Callers hear how their name is read back, and not how it is written.
+    return by_sound and _sounds_like(_in_figures(value), _in_figures(wanted))
+
+
+def _sounds_like(one: str, other: str) -> bool:
+    if re.findall(r"\d+", one) != re.findall(r"\d+", other):
+        return False
+    codes = (jellyfish.metaphone(re.sub(r"\d+", " ", text)) for text in (one, other))
+    return fuzz.ratio(*codes) >= SAME_SOUND
+
+
+def _in_figures(text: str) -> str:
+    for value in reversed(find_values(text, CLOCK)):
+        if value.kind is ValueKind.NUMBER:
+            text = f"{text[: value.start]}{value.value}{text[value.end :]}"
+    return text
+
+
+def _digit_by_digit(text: str) -> str:
+    """Returns a text with its long numbers as people say them: "0 1 5 1" for "0151"."""
+    return re.sub(r"(?<![\w:.,])(?:\d{4,}|0\d+|\d{2,}(?= \d{2,}))(?![\w:]|[.,]\d)", lambda it: " ".join(it[0]), text)
 
 
 def _plain(text: str) -> str:

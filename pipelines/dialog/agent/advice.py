@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pipelines.dialog.agent.form import Intent, Slot
     from pipelines.dialog.agent.yaml_file import Place
 
-MIN_SENTENCES = 10
+MIN_SENTENCES = 12
 """Of an intent. In the agents of tests/conversations, of which so many sentences were drawn, ExampleUnderstanding with
 embeddings finds the intent of 25 % of the others from one sentence, 39 % from four, 57 % from eight, 62 % from ten, and
 64 % from twelve; 4 to 7 % get a wrong one (453 sentences, three draws)."""

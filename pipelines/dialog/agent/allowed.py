@@ -25,7 +25,7 @@ _COUNTED = frozenset(
 
 
 def refusal(slot: Slot, value: str, today: str = "") -> str:
-    """Return what is said to a value that the slot does not take; "" where it takes it.
+    """Return the words that refuse a value; "" where the slot takes it.
 
     Args:
         slot: of an intent.
@@ -60,7 +60,7 @@ def hour_of(slot: Slot, value: str, alternative: str) -> str:
 
 
 def faults_of(slot: Slot) -> Iterator[tuple[str, str]]:
-    """Yield what is wrong with the rules of a slot: the key, and the fault with its cure."""
+    """Yield faults of a slot's rules: the key, and the fault with its cure."""
     if slot.several and slot.type != "closed":
         yield "several", "`several` belongs to closed slots: write `type: closed`, or remove it"
     if slot.future and slot.type != _DATE:

@@ -106,6 +106,8 @@ class Slot(_Form):
         allow: which values it takes; None: all of its type.
         future: whether a date in the past is refused.
         prefer: the half of the day of a time without one: "at four" with ``pm`` is 16:00.
+        when: conditions on slots and parameters under which it is required.
+        remember: whether the next intent with a slot of this name begins with its value.
     """
 
     type: SlotType
@@ -122,6 +124,8 @@ class Slot(_Form):
     allow: Allowed | None = None
     future: bool = False
     prefer: Literal["am", "pm"] | None = None
+    when: dict[str, str] = Field(default_factory=dict)
+    remember: bool = False
 
 
 class Answer(_Form):

@@ -15,7 +15,8 @@ _PLACEHOLDER = re.compile(r"\{([^{}\[\]]*)\}")
 _OPTIONAL = re.compile(r"\[([^\[\]]*)\]")
 _DOUBLED = re.compile(
     r"\b(?:on|at|for|in)\s+((?:on|at|in|by|from|around|about)\s|(?:today|tomorrow|tonight|this|next|the day after)\b)"
-    r"(?!['\u2019])"
+    r"(?!['\u2019])",
+    re.IGNORECASE,
 )
 """A preposition before a value that has its own, or needs none: "on tomorrow", "at around nine"."""
 _NAME = re.compile(r"[A-Za-z]\w*")
