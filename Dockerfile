@@ -24,7 +24,9 @@ RUN python -m venv /opt/vivavoce \
 FROM python:3.11-slim-bookworm
 COPY --from=build /opt/vivavoce /opt/vivavoce
 COPY --from=build /src/model_repository /srv/model_repository
-RUN useradd --no-create-home --uid 10001 --shell /usr/sbin/nologin vivavoce
+# A volume that is mounted there belongs to the user as well.
+RUN useradd --no-create-home --uid 10001 --shell /usr/sbin/nologin vivavoce \
+    && install --directory --owner vivavoce --mode 0700 /var/cache/vivavoce
 USER 10001
 ENV PATH=/opt/vivavoce/bin:$PATH ORT_DISABLE_TELEMETRY=1
 # gRPC's own lines, one for each compressed request among them, are the callers' to write.
