@@ -81,6 +81,8 @@ def _show(name: str, of_agent: AgentInsights) -> None:
     )
     if of_agent.fulfilments:
         click.echo("  " + ", ".join(f"{_plain(task)} {count}" for task, count in of_agent.fulfilments.most_common(10)))
+    if not of_agent.places:
+        return
     table = Table("intent", "slot", *(("asked", "again", "missed", "left", "handed over")))
     for column in table.columns[2:]:
         column.justify = "right"

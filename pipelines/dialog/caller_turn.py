@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from pipelines.dialog.actions import Listen, Say
+from pipelines.dialog.agent.form import TEXT
 from pipelines.dialog.agent.value_list import words_of
 from pipelines.dialog.control_words import (
     Assent,
@@ -16,6 +17,7 @@ from pipelines.dialog.control_words import (
     assent_of,
     begins_to_wait,
     control_of,
+    is_done,
     is_refusal,
     is_whole,
     leaves,
@@ -25,19 +27,19 @@ from pipelines.dialog.keys import answer_by_keys
 from pipelines.dialog.lead import Lead, Wish
 from pipelines.dialog.led_turn import follow, take_wish
 from pipelines.dialog.next_step import (
-    choices_of,
+    ask_anew,
+    ask_what_to_change,
     finish,
     fulfil,
     listening,
     proceed,
     question,
-    resume,
     speech,
-    spoken_list,
 )
 from pipelines.dialog.no_match import miss
 from pipelines.dialog.slot_values import read_turn, slot_named
 from pipelines.dialog.state import SPEAKER, Form
+from pipelines.dialog.steering import repeat, steer
 from pipelines.dialog.wishes import divide, is_for_later, target_of
 from pipelines.stages.questions import ASKING, PROPOSING
 
@@ -83,7 +85,7 @@ def hear(agent: Agent, state: State, event: Understood) -> Step:
     elif control is None and asks_for_human(words) and not _is_sure(agent, state, event):
         control = Control.HUMAN
     if control is not None:
-        return _steer(agent, state, control, event)
+        return steer(agent, state, control, event)
     if isinstance(event.lead, Lead):
         return follow(agent, state, event, event.lead)
     first, *others = divide(agent, event, state.form)
@@ -130,10 +132,10 @@ def press(agent: Agent, state: State, event: Dtmf) -> Step:
     state = replace(_older(state), silences=0)
     form, keys = state.form, event.keys.rstrip("#")
     if keys == "*":
-        return _repeat(agent, state)
+        return repeat(agent, state)
     taken: Step | None = None
     if form is not None and form.confirming:
-        taken = fulfil(agent, state) if keys == "1" else _deny(agent, state, form) if keys == "2" else None
+        taken = fulfil(agent, state) if keys == "1" else ask_what_to_change(agent, state, form) if keys == "2" else None
     elif form is not None:
         taken = answer_by_keys(agent, state, form, keys)
     return understood(taken) if taken else miss(agent, state)
@@ -157,76 +159,6 @@ def _older(state: State) -> State:
     return replace(state, contexts=kept)
 
 
-def _steer(agent: Agent, state: State, control: Control, event: Understood) -> Step:  # noqa: PLR0911 - one a control
-    # "What tours do you have" and "I have to cancel" may be wishes as well; an agent may have an intent for greetings.
-    target = target_now(agent, state, event) if state.form is None else None
-    if state.form is None and control in {Control.GREETING, Control.THANKS}:
-        target = target or agent.form.fallback
-    match control:
-        case Control.REPEAT:
-            return _repeat(agent, state)
-        case Control.CANCEL | Control.HELP | Control.GREETING | Control.THANKS if target is not None:
-            return begin(agent, state, target, event)
-        case Control.RESTART:
-            restarted = replace(state, form=Form(state.form.intent)) if state.form is not None else state
-            return understood(proceed(agent, restarted))
-        case Control.GREETING | Control.THANKS:
-            return _courtesy(agent, state, control)
-        case Control.GOODBYE:
-            return finish(agent, state, "end")
-        case Control.HUMAN:
-            handing = next((name for name, intent in agent.intents.items() if intent.then == "hand_over"), None)
-            return begin(agent, state, handing, event) if handing else finish(agent, state, "hand_over")
-        case Control.DONE:
-            return _done(agent, state, event)
-        case Control.WAIT:
-            return understood((state, (*speech(agent, state, agent.form.hold), listening(agent, state))))
-        case Control.CANCEL:
-            is_done = state.form is None and state.next_fulfilment > 1
-            said = agent.form.too_late if is_done else agent.form.cancelled
-            return understood(resume(agent, replace(state, wishes=()), speech(agent, state, said)))
-        case Control.HELP:
-            return understood((state, (*_help(agent, state), *question(agent, state), listening(agent, state))))
-
-
-def _courtesy(agent: Agent, state: State, control: Control) -> Step:
-    """Answer a greeting with the first words, thanks with the open question."""
-    greeting = agent.form.begin or agent.form.help if control is Control.GREETING and state.form is None else ""
-    said = speech(agent, state, greeting)
-    return understood((state, (*said, *question(agent, state), listening(agent, state))))
-
-
-def _done(agent: Agent, state: State, event: Understood) -> Step:
-    """Take "that's all" and "nothing else"; the first may confirm an intent."""
-    form = state.form
-    if form is None:
-        return finish(agent, state, "end")
-    if form.changing:
-        return understood(proceed(agent, state))
-    if form.confirming and assent_of(words_of(event.text)) is Assent.YES:
-        return understood(fulfil(agent, state))
-    return miss(agent, state)
-
-
-def _repeat(agent: Agent, state: State) -> Step:
-    said = tuple(Say(text) for text in state.said) or speech(agent, state, agent.form.help)
-    return understood((state, (*said, listening(agent, state))))
-
-
-def _help(agent: Agent, state: State) -> tuple[Say, ...]:
-    form = state.form
-    if form is None:
-        return speech(agent, state, agent.form.help)
-    intent = agent.intents[form.intent]
-    slot = intent.slots.get(form.asked)
-    if slot is not None:
-        if slot.help:
-            return speech(agent, state, slot.help)
-        if choices := choices_of(agent, form):
-            return (Say(f"You can say {spoken_list(choices)}."),)
-    return speech(agent, state, intent.help or agent.form.help)
-
-
 def _idle(agent: Agent, state: State, event: Understood) -> Step:
     target = target_now(agent, state, event)
     stands_alone = target is not None and _CONTINUING.match(event.text) is None
@@ -239,11 +171,11 @@ def _idle(agent: Agent, state: State, event: Understood) -> Step:
     if event.answer:
         return understood((state, (Say(event.answer), listening(agent, state))))
     words = words_of(event.text)
-    if state.said and state.said[-1].endswith("?"):
-        if is_refusal(words):
-            return finish(agent, state, "end")
-        if assent_of(words) is Assent.YES:
-            return understood((state, (*speech(agent, state, agent.form.help), listening(agent, state))))
+    was_asked = bool(state.said) and state.said[-1].endswith("?")
+    if is_done(words) or (was_asked and is_refusal(words)):
+        return finish(agent, state, "end")
+    if was_asked and assent_of(words) is Assent.YES:
+        return understood((state, (*speech(agent, state, agent.form.help), listening(agent, state))))
     fallback = agent.form.fallback
     return miss(agent, state) if fallback is None else begin(agent, state, fallback, event)
 
@@ -287,8 +219,11 @@ def _aside(
 ) -> Step | None:
     """Answer a question, or wait; None: the turn is about the form."""
     words = words_of(event.text)
-    if begins_to_wait(words) and not (reading.filled or reading.denied or reading.choosing):
-        return _steer(agent, state, Control.WAIT, event)
+    slot = agent.slots_of(form.intent).get(form.asked)
+    # Of a text "one moment" would be a part.
+    given = reading.filled.keys() - ({form.asked} if slot is not None and slot.type == TEXT else set())
+    if begins_to_wait(words) and not (given or reading.denied or reading.choosing):
+        return steer(agent, state, Control.WAIT, event)
     if not is_question or is_whole(words) or (form.confirming and reading.filled):
         return None
     is_own = target_now(agent, state, event) == form.intent
@@ -298,7 +233,7 @@ def _aside(
 def _changed(agent: Agent, state: State, form: Form, event: Understood, reading: TurnReading) -> Step | None:
     """Take values that a turn gives, denies or leaves open; None without effect."""
     if reading.unclear:
-        return _deny(agent, state, form) if form.confirming else miss(agent, state)
+        return ask_what_to_change(agent, state, form) if form.confirming else miss(agent, state)
     if not reading.choosing and not reading.changes(form):
         return None
     if is_for_later(agent, form.intent, event):
@@ -315,14 +250,8 @@ def _answered(agent: Agent, state: State, form: Form, event: Understood, assent:
     parts = [part for part in _PARTS.split(event.text) if assent_of(words_of(part)) is Assent.NO]
     named = next(filter(None, (slot_named(agent, form, part) for part in (*parts, event.text))), "")
     if named:
-        return _change(agent, state, form, named)
-    return understood(proceed(agent, state)) if form.changing else _deny(agent, state, form)
-
-
-def _change(agent: Agent, state: State, form: Form, slot: str) -> Step:
-    """Ask anew for a slot that the caller wants to change."""
-    kept = {name: value for name, value in form.slots.items() if name != slot}
-    return understood(proceed(agent, replace(state, form=replace(form, slots=kept))))
+        return ask_anew(agent, state, form, named)
+    return understood(proceed(agent, state)) if form.changing else ask_what_to_change(agent, state, form)
 
 
 def _assent(agent: Agent, state: State, form: Form, words: Sequence[Word]) -> Assent | None:
@@ -346,9 +275,3 @@ def _answer_or_miss(agent: Agent, state: State, event: Understood) -> Step:
     if not event.answer:
         return miss(agent, state)
     return understood((state, (Say(event.answer), *question(agent, state), listening(agent, state))))
-
-
-def _deny(agent: Agent, state: State, form: Form) -> Step:
-    state = replace(state, form=replace(form, confirming=False, changing=True, asked=""))
-    listen = Listen(no_input_seconds=agent.form.no_input.after_seconds)
-    return understood((state, (*question(agent, state), listen)))

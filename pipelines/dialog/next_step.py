@@ -156,6 +156,18 @@ def question(agent: Agent, state: State) -> tuple[Say, ...]:
     return speech(agent, state, agent.form.change) if form.changing else ()
 
 
+def ask_anew(agent: Agent, state: State, form: Form, slot: str) -> Step:
+    """Ask anew for a slot that the caller wants to change."""
+    kept = {name: value for name, value in form.slots.items() if name != slot}
+    return proceed(agent, replace(state, form=replace(form, slots=kept), misses=0, unheard=False))
+
+
+def ask_what_to_change(agent: Agent, state: State, form: Form) -> Step:
+    """Ask for what is wrong in what was to be confirmed."""
+    state = replace(state, form=replace(form, confirming=False, changing=True, asked=""), misses=0, unheard=False)
+    return state, (*question(agent, state), Listen(no_input_seconds=agent.form.no_input.after_seconds))
+
+
 def speech(agent: Agent, state: State, template: str) -> tuple[Say, ...]:
     """Return a filled text, if it is not empty."""
     form = state.form

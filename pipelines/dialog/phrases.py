@@ -32,6 +32,9 @@ class Kind(enum.Enum):
     REPEAT = "repeat"
     HELP = "help"
     HUMAN = "human"
+    ROBOT = "robot"
+    SUMMARY = "summary"
+    BACK = "back"
     GREETING = "greeting"
     THANKS = "thanks"
     FILLER = "filler"
@@ -227,7 +230,7 @@ _NO = (
     |nix|veto|pass|i'll pass|hardly|barely|scarcely|dislike|hate|doubt|doubtful|unsure|uncertain|undecided|impossible
     |hesitant|change|changes|changed|modify|adjust|correct (?:that|it|this)(?! is| looks?| sounds?| works?| one| will
     | does)|correction|edit|amend|fix|redo|revise|different|differently|another|other|instead|else|rather|wait|yet
-    |later|next time|another time|some other time|some other day|only if|unless|except|until|try again|go back|revert
+    |later|next time|another time|some other time|some other day|only if|unless|except|until|try again|revert
     |undo|hang on|hold your horses|back up|slow down|easy|do not|as if|yeah right|fat chance|in your dreams
     |over my dead body|forget (?:it|that)|too (?:much|many|late|early|expensive|few|little|big|small|large|long|far
     |soon)"""),
@@ -319,7 +322,7 @@ _REPEAT = (
     _any(
         "again|once more|one more time|pardon(?: me)?|i beg your pardon|come again|say again|what did you say"
         "|what was that|what was the question|what did you ask|read it back|i did(?:n't| not) (?:hear|catch"
-        "|get) (?:that|you|it)|i couldn't hear (?:you|that)"
+        "|get) (?:that|you|it)|i couldn't hear (?:you|that)|huh|what|say what|how do you mean"
     ),
 )
 _HELP = (
@@ -351,6 +354,21 @@ _HUMAN = (
     r"(?:a|an) (?:real |live |actual )?(?:human(?: being)?|person|operator|agent|representative)",
     rf"is there {_PERSON} (?:i|we) (?:can|could) (?:speak|talk) (?:to|with)",
 )
+_ROBOT = (
+    (
+        r"(?:are you|am i (?:talking|speaking) (?:to|with)|is this)(?: even| really| just)? (?:a |an )?(?:real |actual"
+        r" |live )?(?:robot|bot|machine|computer|human(?: being)?|person|recording|program|ai|answering machine"
+        r"|man|woman)(?: or(?: a| an)? \w+)?"
+    ),
+    r"who am i (?:talking|speaking) (?:to|with)",
+)
+_SUMMARY = (
+    r"what (?:did|have) (?:i|we) (?:say|said|tell you|told you|got|have)(?: so far)?",
+    r"what (?:did|have) you (?:got|have|note|noted|understood|written)(?: down)?(?: so far)?",
+    r"what do (?:you|we) have(?: so far)",
+    r"where (?:are|were) we|(?:can|could) you sum(?: that| it)? up",
+)
+_BACK = (r"(?:please |can we |can you |could we |let's |let me )?(?:go|step|one step) back(?: one)?(?: step| please)?",)
 _GREETING = (
     _any("""hello(?: there)?|hi(?: there)?|hey(?: there)?|good (?:morning|afternoon|evening|day)|greetings|howdy
     |how are you(?: doing)?(?: today)?|how do you do|nice to meet you|how's it going|what's up|are you there"""),
@@ -379,6 +397,9 @@ _PATTERNS = (
     (Kind.NO, _NO_WHOLE),
     (Kind.NO, _NO),
     (Kind.HUMAN, _HUMAN),
+    (Kind.ROBOT, _ROBOT),
+    (Kind.SUMMARY, _SUMMARY),
+    (Kind.BACK, _BACK),
     (Kind.RESTART, _RESTART),
     (Kind.REPEAT, _REPEAT),
     (Kind.HELP, _HELP),

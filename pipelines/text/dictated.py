@@ -23,19 +23,22 @@ class Dictated(NamedTuple):
     value: str
 
 
-_WORD = r"(?:zero|oh|o|one|two|three|four|five|six|seven|eight|nine|double|triple|\d+)"
+_UNIT = r"(?:one|two|three|four|five|six|seven|eight|nine)"
+_WORD = r"(?:zero|oh|o|one|two|three|four|five|six|seven|eight|nine|double|triple|hundred|\d+)"
 _MIXED = re.compile(
     rf"(?:\+|\bplus\s+)?\b{_WORD}\b(?:[\s,.-]+(?:and\s+|then\s+|um+[,\s]+|uh+[,\s]+)?{_WORD}\b)*", re.IGNORECASE
 )
 _PAIRS = (
     r"(?:ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen"
     r"|(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)"
-    r"(?:[ -](?:one|two|three|four|five|six|seven|eight|nine))?)"
+    rf"(?:[ ,-]{{1,2}}{_UNIT})?)"
 )
 _ANY = re.compile(
     rf"(?:\+|\bplus\s+)?\b(?:{_PAIRS}|{_WORD})\b(?:[\s,.-]+(?:um+[,\s]+|uh+[,\s]+)?(?:{_PAIRS}|{_WORD})\b)*",
     re.IGNORECASE,
 )
+_HUNDREDS = re.compile(rf"\b({_UNIT}|[1-9])[ ,]+hundred(?:[ ,]+(?:and )?({_PAIRS}))?\b", re.IGNORECASE)
+"""Three digits of a number: "four hundred seventy one"."""
 _GAP = re.compile(r"[\s,.-]*(?:and|then|um+|uh+)?[\s,.-]*")
 
 _SIGN = r"\.| dot | point | underscore | dash | hyphen | minus | plus "
@@ -108,6 +111,7 @@ def find_mail_addresses(text: str, *, is_asked: bool = False) -> list[Dictated]:
 
 
 def _figures(said: str) -> str:
+    said = _HUNDREDS.sub(lambda found: f"{_figures(found[1])}{_figures(found[2] or '').zfill(2)} ", said)
     digits, times, tens = "", 1, ""
     for word in re.findall(r"[a-z]+|\d+|\+", said.lower()):
         if tens and word in DIGITS and word not in {"oh", "o", "zero"}:

@@ -185,7 +185,9 @@ async def lead(client: vivavoce.Client, agent: Agent, led: Led, voice: Voice | N
                 if voice is None:
                     heard = await partner.type(line)
                 else:
-                    heard = await partner.say(await voice.speak(_digit_by_digit(line), manner))
+                    # Said again, it is said in another manner.
+                    said_now = await voice.speak(_digit_by_digit(line), manner + MAX_REPEATS - repeats)
+                    heard = await partner.say(said_now)
             except NoReplyError as error:
                 outcome.lines.append(str(error))
                 break
@@ -250,7 +252,8 @@ def _in_figures(text: str) -> str:
 
 def _digit_by_digit(text: str) -> str:
     """Returns a text with its long numbers as people say them: "0 1 5 1" for "0151"."""
-    return re.sub(r"(?<![\w:.,])(?:\d{4,}|0\d+|\d{2,}(?= \d{2,}))(?![\w:]|[.,]\d)", lambda it: " ".join(it[0]), text)
+    numbers = r"(?<![\w:.,])(?:\d{4,}|0\d+|\d+(?:[ /-]\d+)+)(?: \d+)*(?![\w:]|[.,]\d)"
+    return re.sub(numbers, lambda it: " ".join(re.sub(r"\D", "", it[0])), text)
 
 
 def _plain(text: str) -> str:

@@ -24,7 +24,20 @@ CHOICES = "choices"
 """Placeholder of a prompt for the values of the slot that is asked for."""
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _TEXTS = (
-    *("begin", "end", "help", "cancelled", "change", "wait", "hold", "too_late", "only_now", "failed", "unsure"),
+    *(
+        "begin",
+        "end",
+        "help",
+        "cancelled",
+        "change",
+        "wait",
+        "hold",
+        "robot",
+        "too_late",
+        "only_now",
+        "failed",
+        "unsure",
+    ),
     "hand_over",
 )
 

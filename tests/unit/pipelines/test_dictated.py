@@ -37,6 +37,9 @@ def test_digits(said: str, asked: list[str], unasked: list[str]):
         ("four seven one double eight three", ["471883"]),
         ("plus four nine 171 555 01 23", ["+491715550123"]),
         ("my number is +49 30 123456", ["+4930123456"]),
+        ("Zero, one, five, one, two, two, three, three, four hundred, seventy one.", ["01512233471"]),
+        ("oh eight hundred, one, two, three, four", ["08001234"]),
+        ("zero, one, five, seven, seventy, one, twenty, three, forty", ["0157712340"]),
         ("at nine", []),
     ],
 )

@@ -350,3 +350,19 @@ async def test_chat_and_service_are_led_by_the_model_of_the_file(tmp_path: Path)
         process = await asyncio.create_subprocess_exec(*chat, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         said, _ = await process.communicate(b"my family and I are hungry\nand do you sell cars by any chance\n")
     assert said.decode().splitlines()[1:] == ["For which day?", "We sell no cars. For which day?"]
+
+
+async def test_documents_of_the_conversation_are_searched_for_the_model():
+    calls, document = HttpCalls(), vivavoce.Document("The bar opens at nine. Dogs may come in.", id="bar.txt")
+    search = called(("search_documents", {"question": "may dogs come in"}))
+    async with serving(search, says("They may.")) as server:
+        model = {"url": server.url, "model": "small"}
+        agent = agent_of({**BAR, "language_model": model})
+        dialogs = Dialogs({"bar": agent}, DialogSessions(), leader=lambda: ModelLeader(calls))
+        async with Harness.running(models=OrderingModels(0.001, 0.001, 0.001), dialogs=dialogs) as harness:
+            async with vivavoce.connect(harness.address) as client:
+                reply = await client.ask("my poodle is with me", agent="bar", documents=[document])
+    await calls.close()
+    assert reply.speech_text == "They may."
+    assert [tool["function"]["name"] for tool in server.requests[0].json["tools"]][-1] == "search_documents"
+    assert server.requests[1].json["messages"][-1]["content"] == "The bar opens at nine. Dogs may come in."
