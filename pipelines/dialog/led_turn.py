@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from pipelines.dialog.actions import Say
 from pipelines.dialog.agent.value_list import words_of
-from pipelines.dialog.control_words import control_of, is_whole
+from pipelines.dialog.control_words import asks_for_human, control_of, is_whole, leaves
 from pipelines.dialog.events import Understood
 from pipelines.dialog.intent_start import ask_again, begin, refuse_later, take, understood
 from pipelines.dialog.next_step import listening, question
@@ -34,21 +34,17 @@ def needs_lead(agent: Agent, turn: DialogTurn) -> bool:
     """
     before, after, event = turn.before, turn.after, turn.event
     form, words = before.form, words_of(event.text) if isinstance(event, Understood) else ()
-    if (
-        not isinstance(event, Understood)
-        or not words
-        or before.ended
-        or before.fulfilling
-        or control_of(words) is not None
-    ):
+    if not isinstance(event, Understood) or not words or before.ended or before.fulfilling:
+        return False
+    if control_of(words) is not None or asks_for_human(words) or leaves(words):
         return False
     if form is None:
         return True
     if any(slot.sensitive for slot in agent.slots_of(form.intent).values()):
         return False
     if form.confirming or form.changing:
-        was_confirmed = form.confirming and (after.fulfilling or after.form is None or bool(turn.fulfilled))
-        return not (is_whole(words) or was_confirmed)
+        is_done = after.fulfilling or after.form is None or len(after.suspended) < len(before.suspended)
+        return not (is_whole(words) or (form.confirming and (is_done or turn.fulfilled)))
     reading = read_turn(agent, form, event)
     return not (reading.is_bare and form.asked in reading.filled)
 

@@ -142,7 +142,8 @@ async def test_words_of_control_never_reach_the_model():
         for text, said in (("repeat that please", "Hello."), ("help", "Tell me what I can do for you.")):
             assert await talk(text) == said
         assert talk.server.requests == []
-        assert (await talk.turn("goodbye")).ends == "end"
+        assert (await talk.turn("can I talk to a real person please")).ends == "hand_over"
+        assert talk.server.requests == []
 
 
 async def test_sensitive_slots_are_the_dialogs_own():
@@ -359,9 +360,11 @@ async def test_documents_of_the_conversation_are_searched_for_the_model():
         model = {"url": server.url, "model": "small"}
         agent = agent_of({**BAR, "language_model": model})
         dialogs = Dialogs({"bar": agent}, DialogSessions(), leader=lambda: ModelLeader(calls))
-        async with Harness.running(models=OrderingModels(0.001, 0.001, 0.001), dialogs=dialogs) as harness:
-            async with vivavoce.connect(harness.address) as client:
-                reply = await client.ask("my poodle is with me", agent="bar", documents=[document])
+        async with (
+            Harness.running(models=OrderingModels(0.001, 0.001, 0.001), dialogs=dialogs) as harness,
+            vivavoce.connect(harness.address) as client,
+        ):
+            reply = await client.ask("my poodle is with me", agent="bar", documents=[document])
     await calls.close()
     assert reply.speech_text == "They may."
     assert [tool["function"]["name"] for tool in server.requests[0].json["tools"]][-1] == "search_documents"
