@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from pipelines.dialog.control_words import (
     control_of,
     is_done,
     is_refusal,
+    is_thanks,
     is_whole,
     leaves,
 )
@@ -41,7 +43,7 @@ from pipelines.dialog.slot_values import read_turn, slot_named
 from pipelines.dialog.state import SPEAKER, Form
 from pipelines.dialog.steering import repeat, steer
 from pipelines.dialog.wishes import divide, is_for_later, target_of
-from pipelines.stages.questions import ASKING, PROPOSING
+from pipelines.stages.questions import ASKING, OPENING, PROPOSING, asks, question_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,6 +65,8 @@ _OFFER = re.compile(
 _PARTS = re.compile(r"[,.;]|\bbut\b|\band\b", re.IGNORECASE)
 SURE_CONFIDENCE = 0.75
 """From here on an intent is meant, though a question is answered by documents, or the answer to a question is in it."""
+FAIR_CONFIDENCE = 0.6
+"""From here on another intent interrupts the one under way."""
 MAX_HELD = 4
 """Turns that wait while a fulfilment runs; further ones are told to wait and dropped."""
 
@@ -82,7 +86,7 @@ def hear(agent: Agent, state: State, event: Understood) -> Step:
         return miss(agent, state)
     if control is None and leaves(words) and (state.form is not None or target_now(agent, state, event) is None):
         control = Control.GOODBYE
-    elif control is None and asks_for_human(words) and not _is_sure(agent, state, event):
+    elif control is None and asks_for_human(words) and not _is_for_another(agent, state, event):
         control = Control.HUMAN
     if control is not None:
         return steer(agent, state, control, event)
@@ -90,6 +94,16 @@ def hear(agent: Agent, state: State, event: Understood) -> Step:
         return follow(agent, state, event, event.lead)
     first, *others = divide(agent, event, state.form)
     return _hear_wish(agent, replace(state, wishes=(*others, *state.wishes)), first)
+
+
+def _is_for_another(agent: Agent, state: State, event: Understood) -> bool:
+    """Return whether who asks for a person has another wish: "I'd like to talk to somebody about a mortgage"."""
+    target = target_now(agent, state, event)
+    return (
+        target is not None
+        and agent.intents[target].then != "hand_over"
+        and (" about " in event.text or _is_sure(agent, state, event))
+    )
 
 
 def _is_sure(agent: Agent, state: State, event: Understood) -> bool:
@@ -109,11 +123,19 @@ def take_up_wishes(agent: Agent, state: State, actions: tuple[Action, ...]) -> S
     while state.wishes and not state.ended and not state.fulfilling:
         wish, form = state.wishes[0], state.form
         state = _spoken_by(agent, state, wish)
-        if form is not None and target_of(agent, wish.understanding, wish.text) == form.intent:
+        if form is not None and _must_wait(agent, form, target_of(agent, wish.understanding, wish.text)):
             break
         state, more = _hear_wish(agent, replace(state, wishes=state.wishes[1:]), wish)
         actions = (*(action for action in actions if not isinstance(action, Listen)), *more)
     return state, actions
+
+
+def _must_wait(agent: Agent, form: Form, target: str | None) -> bool:
+    """Return whether a wish is taken up when the one under way is done: it would ask something itself."""
+    if target is None or target == form.intent:
+        return target is not None
+    intent = agent.intents[target]
+    return intent.confirm is not None and any(slot.required for slot in intent.slots.values())
 
 
 def _hear_wish(agent: Agent, state: State, event: Understood) -> Step:
@@ -168,9 +190,11 @@ def _idle(agent: Agent, state: State, event: Understood) -> Step:
     is_answered = bool(event.answer) and ASKING.match(event.text) and not _is_sure(agent, state, event)
     if target is not None and not is_answered:
         return begin(agent, state, target, event)
-    if event.answer:
-        return understood((state, (Say(event.answer), listening(agent, state))))
     words = words_of(event.text)
+    if is_thanks(words):
+        return understood((state, (*speech(agent, state, agent.form.welcome), listening(agent, state))))
+    if event.answer and not is_done(words):
+        return understood((state, (Say(event.answer), listening(agent, state))))
     was_asked = bool(state.said) and state.said[-1].endswith("?")
     if is_done(words) or (was_asked and is_refusal(words)):
         return finish(agent, state, "end")
@@ -188,13 +212,16 @@ def _in_form(agent: Agent, state: State, form: Form, event: Understood) -> Step:
     if (aside := _aside(agent, state, form, event, reading, is_question=is_question)) is not None:
         return aside
     assent = _assent(agent, state, form, words) if form.confirming or form.changing else None
+    if assent is Assent.NO and _asks_back(event.text, reading):
+        return _answer_or_miss(agent, state, event)
     if assent is not None and is_whole(words) and not (_is_of_list(agent, form, reading) or reading.denied):
         # "A hundred percent" is a yes, and no percentage.
         return _answered(agent, state, form, event, assent)
     target = target_now(agent, state, event)
     # "The date" after "what shall I change?" is no question for the opening hours.
     names_change = form.changing and bool(slot_named(agent, form, event.text))
-    is_weak = reading.changes(form) and event.understanding.confidence < SURE_CONFIDENCE
+    least = SURE_CONFIDENCE if reading.changes(form) else FAIR_CONFIDENCE
+    is_weak = event.understanding.confidence < least
     if target is not None and target != form.intent and not (reading.is_bare or names_change or is_weak):
         return begin(agent, state, target, event)
     changed = None if is_question else _changed(agent, state, form, event, reading)
@@ -208,9 +235,15 @@ def _in_form(agent: Agent, state: State, form: Form, event: Understood) -> Step:
     return _answer_or_miss(agent, state, event)
 
 
+def _asks_back(text: str, reading: TurnReading) -> bool:
+    """Return whether a turn asks something at a confirmation, and denies nothing: "what if I don't come?"."""
+    is_bare_no = assent_of(words_of(text)[:1]) is Assent.NO
+    return OPENING.match(text) is not None and not (is_bare_no or reading.filled or reading.denied)
+
+
 def _is_question(form: Form, event: Understood, reading: TurnReading) -> bool:
     """Return whether a turn asks what documents answer, and proposes nothing."""
-    is_asking = bool(event.answer) and not reading.is_bare and ASKING.match(event.text) is not None
+    is_asking = bool(event.answer) and not reading.is_bare and asks(event.text)
     return is_asking and not (form.asked in reading.filled and PROPOSING.match(event.text))
 
 
@@ -226,8 +259,25 @@ def _aside(
         return steer(agent, state, Control.WAIT, event)
     if not is_question or is_whole(words) or (form.confirming and reading.filled):
         return None
+    if (changed := _changed_before(agent, state, form, event)) is not None:
+        return changed
     is_own = target_now(agent, state, event) == form.intent
     return _answer_or_miss(agent, state, event) if is_own or not _is_sure(agent, state, event) else None
+
+
+def _changed_before(agent: Agent, state: State, form: Form, event: Understood) -> Step | None:
+    """Take the values before a question that documents answer: "tomorrow, and what does it cost?"."""
+    head = event.text[: len(event.text) - len(question_in(event.text))]
+    if not head.strip(" ,.;"):
+        return None
+    values = tuple(value for value in event.understanding.values if value.end <= len(head))
+    understanding = dataclasses.replace(event.understanding, values=values, slots=())
+    before = dataclasses.replace(event, text=head, understanding=understanding, answer="")
+    reading = read_turn(agent, form, before)
+    if not reading.changes(form):
+        return None
+    state, actions = understood(take(agent, state, form, reading, event.today))
+    return state, (Say(event.answer), *actions)
 
 
 def _changed(agent: Agent, state: State, form: Form, event: Understood, reading: TurnReading) -> Step | None:

@@ -35,6 +35,8 @@ _NAMES = re.compile(
 _ANY_DAY = dt.datetime(2026, 1, 5, 9, tzinfo=dt.UTC)
 """Pieces of a value are read for what they are, and not for when they are."""
 _HOURS = 24
+_ONE_UNIT = re.compile(r"P(?:T(?=\d+[HM]))?(\d+)([DWMYH])")
+_UNITS = {"D": "day", "W": "week", "Y": "year", "H": "hour"}
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _LEADING = re.compile(r"^(?:on|at|for|by|around|about)\s+", re.IGNORECASE)
 _FOR_HOUR = re.compile(r"\b(?:for|at|by|around|about|until)\s+$", re.IGNORECASE)
@@ -45,10 +47,18 @@ _STREET = re.compile(
     re.IGNORECASE,
 )
 """What stands behind the number of a house."""
+_MARKS = re.compile(r"[,.;:!?]\s")
 _MADE = re.compile(r"\b(?:make|change) (?:it|that)(?: to)?\s+(?:at\s+)?$", re.IGNORECASE)
+_SHIFT = re.compile(
+    r"\b(?:(?P<after>the (?:day after|next day|following day)(?! tomorrow)|(?:a|one) day later)"
+    r"|(?P<before>the day before(?! yesterday)|(?:a|one) day earlier)|(?P<week>(?:a|one) week later|the week after)"
+    r"|(?P<earlier>(?:a|one) week earlier|the week before))\b",
+    re.IGNORECASE,
+)
+_SHIFTS = {1: "after", -1: "before", 7: "week", -7: "earlier"}
 _BETWEEN_ENDS = re.compile(r"\s(?:to|until|till|through|and)\s", re.IGNORECASE)
 _CORRECTED = re.compile(
-    r"(?:(?:no|sorry|wait|i mean|i meant|actually|rather|oh|well|make (?:it|that)|it['\u2019]s|that['\u2019]s|it is|at"
+    r"(?:(?:no|so|then|let['\u2019]s say|say|sorry|wait|i mean|i meant|actually|rather|oh|well|make (?:it|that)|it['\u2019]s|that['\u2019]s|it is|at"
     r"|on|to|better)[ ,.]*)+"
 )
 """Words between a value and what it is corrected to: "750 pounds, no sorry, it's 780"."""
@@ -106,7 +116,7 @@ def engine_mentions(slots: Mapping[str, Slot], event: Understood, taken: list[tu
             if slot.type == TEXT:
                 options[name] = Filled(heard.value, heard.text)
             elif slot.type != CLOSED and heard.resolved is not None:
-                value = _of_kind(heard.resolved, slot, event.text)
+                value = _of_kind(heard.resolved, name, slot, event.text)
                 if value is not None:
                     options[name] = value
         if options:
@@ -128,10 +138,47 @@ def resolved_mentions(agent: Agent, form: Form, event: Understood, taken: list[t
         ]
     mentions = list(_codes(intent, form, event.text, taken))
     taken = [*taken, *((one.start, one.end) for one in mentions)]
+    mentions += _shifted(intent, form, event, taken)
+    taken += [(one.start, one.end) for one in mentions]
+    units = {unit for slot in intent.slots for unit in _UNITS.values() if unit in slot.lower()}
     for value in _alike(event.understanding.values, event.text):
+        if _is_past(intent, form, value, event) or _is_other_count(value, event, units):
+            continue
         if is_free(value.start, value.end, taken) and not _STREET.match(event.text, value.end):
             mentions += _of_value(intent, form, value, event)
     return mentions
+
+
+def _is_past(intent: Intent, form: Form, value: Value, event: Understood) -> bool:
+    """Return whether a value is told of the past, where days to come are wanted: "I fell last night"."""
+    future = [name for name, slot in intent.slots.items() if slot.future]
+    return (
+        bool(future)
+        and form.asked not in future
+        and bool(event.today)
+        and (value.kind in {ValueKind.DATE, ValueKind.DATE_TIME} and value.value[:10] < event.today)
+    )
+
+
+def _is_other_count(value: Value, event: Understood, units: set[str]) -> bool:
+    """Return whether a number is no count, for another one of the turn has its unit: "she is seven, for two days"."""
+    if value.kind is not ValueKind.NUMBER or not units:
+        return False
+    durations = (one for one in event.understanding.values if one.kind is ValueKind.DURATION)
+    return any((found := _ONE_UNIT.fullmatch(one.value)) and _UNITS.get(found[2]) in units for one in durations)
+
+
+def _shifted(intent: Intent, form: Form, event: Understood, taken: list[tuple[int, int]]) -> Iterator[Mention]:
+    """Yield days that are told from the one that a slot has: "the day after is better"."""
+    names = [name for name, slot in intent.slots.items() if slot.type == ValueKind.DATE.value and name in form.slots]
+    if len(names) != 1 or not _DATE.fullmatch(form.slots[names[0]].value):
+        return
+    for found in _SHIFT.finditer(event.text):
+        if is_free(found.start(), found.end(), taken):
+            days = next(days for days, group in _SHIFTS.items() if found[group] is not None)
+            day = (dt.date.fromisoformat(form.slots[names[0]].value) + dt.timedelta(days=days)).isoformat()
+            said = f"{dt.date.fromisoformat(day):%A}"
+            yield Mention(found.start(), found.end(), {names[0]: Filled(day, said)})
 
 
 def _alike(values: tuple[Value, ...], text: str) -> Iterator[Value]:
@@ -171,8 +218,8 @@ def _of_value(intent: Intent, form: Form, value: Value, event: Understood) -> li
     lenient = _as_answer(intent, form, value, event)
     by_type: dict[str, dict[str, Filled]] = {}
     for name, slot in intent.slots.items():
-        filled = _of_kind(value, slot, text)
-        if filled is not None and not (refusal(slot, filled.value) and lenient):
+        filled = _of_kind(value, name, slot, text)
+        if filled is not None and not (lenient and (refusal(slot, filled.value) or form.asked in lenient)):
             by_type.setdefault(slot.type, {})[name] = filled
     if not by_type and lenient:
         by_type[""] = lenient
@@ -222,9 +269,13 @@ def _counted_before_day(intent: Intent, form: Form, value: Value, text: str) -> 
     return []
 
 
-def _words_beside_values(event: Understood) -> set[str]:
+def _words_beside_values(event: Understood, value: Value) -> set[str]:
+    """Return the words beside values in the piece between marks that a value stands in."""
+    start = max((it.end() for it in _MARKS.finditer(event.text, 0, value.start)), default=0)
+    mark = _MARKS.search(event.text, value.end)
+    words = (word for word in words_of(event.text) if start <= word.start < (mark.start() if mark else len(event.text)))
     values = event.understanding.values
-    return {word.text for word in words_of(event.text) if not any(it.start <= word.start < it.end for it in values)}
+    return {word.text for word in words if not any(it.start <= word.start < it.end for it in values)}
 
 
 def _as_answer(intent: Intent, form: Form, value: Value, event: Understood) -> dict[str, Filled]:
@@ -234,7 +285,9 @@ def _as_answer(intent: Intent, form: Form, value: Value, event: Understood) -> d
     if form.asked not in slots and not (form.confirming or form.changing):
         is_told = _FOR_HOUR.search(event.text[: value.start]) and _AFTER_HOUR.match(event.text[value.end :])
         wanted = [name for name in wanted if slots[name].type == ValueKind.TIME.value] if is_told else []
-    elif not (_AROUND_ANSWERS.issuperset(_words_beside_values(event)) or _MADE.search(event.text[: value.start])):
+    elif not (
+        _AROUND_ANSWERS.issuperset(_words_beside_values(event, value)) or _MADE.search(event.text[: value.start])
+    ):
         return {}
     elif form.asked in slots:
         wanted = [form.asked]
@@ -293,17 +346,29 @@ def _as_said(text: str, value: Value) -> str:
     return said[:1].lower() + said[1:] if begins and not _NAMES.fullmatch(first) and not first.isupper() else said
 
 
-def _of_kind(value: Value, slot: Slot, text: str) -> Filled | None:
+def _counted(value: Value, slot: str, said: str) -> Filled | None:
+    """Return "two days" as the number of a slot that is called days."""
+    found = _ONE_UNIT.fullmatch(value.value)
+    unit = _UNITS.get(found[2] if found else "", "")
+    return Filled(found[1], said) if found and unit and unit in slot.lower() else None
+
+
+def _of_kind(value: Value, name: str, slot: Slot, text: str) -> Filled | None:
     """Return a resolved value as that of a slot; a date with a time has both."""
     said, kind = _as_said(text, value), value.kind
     if kind is ValueKind.TIME and slot.type == kind.value:
         return Filled(hour_of(slot, value.value, value.alternative), said)
+    if kind is ValueKind.DATE and slot.type == kind.value and not _DATE.fullmatch(value.value):
+        # "Next week" is no day.
+        return None
     if kind.value == slot.type or (kind.value in _AMOUNTS and slot.type == ValueKind.NUMBER.value):
         return Filled(value.value, said)
     if kind is ValueKind.DATE_TIME and slot.type == ValueKind.DATE.value:
         return Filled(value.value[:10], said)
     if kind is ValueKind.DATE_TIME and slot.type == ValueKind.TIME.value:
         return Filled(hour_of(slot, value.value[11:16], value.alternative[11:16]), said)
+    if kind is ValueKind.DURATION and slot.type == ValueKind.NUMBER.value:
+        return _counted(value, name, said)
     first, _, last = value.value.partition("/")
     if kind is ValueKind.INTERVAL and slot.type == ValueKind.DATE.value and _is_part_of_day(first, last):
         return Filled(first[:10], said)

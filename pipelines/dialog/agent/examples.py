@@ -173,7 +173,11 @@ class Examples:
     def _features(self, text: str, values: Iterable[Value]) -> frozenset[str]:
         words = words_of(text)
         places = [(value.start, value.end, f"<{value.kind.value}>") for value in values]
-        listed = [(one, f"<{name}>") for name, values in self._values.items() for one in values.find(words)]
+        listed = [
+            (one, f"<{name}>")
+            for name, values in self._values.items()
+            for one in (values.find(words) or tuple(filter(None, (values.find_scattered(words),))))
+        ]
         for one, name in sorted(listed, key=lambda found: -found[0].length):
             if all(one.end <= start or end <= one.start for start, end, _ in places):
                 places.append((one.start, one.end, name))
