@@ -126,8 +126,14 @@ def is_done(words: Sequence[Word]) -> bool:
     return is_told and kinds <= {Kind.COMPLETE, Kind.DONE, Kind.YES, Kind.NO, *_NEUTRAL}
 
 
+def is_declined(words: Sequence[Word]) -> bool:
+    """Return whether nothing else is wanted: "no, I have it all, thank you"."""
+    kinds = {phrase.kind for phrase in read_phrases(words)}
+    return is_done(words) or (kinds >= {Kind.NO, Kind.THANKS} and words[0].text in {"no", "nope", "nah"})
+
+
 def is_thanks(words: Sequence[Word]) -> bool:
-    """Return whether a turn is thanks, or praise, and nothing else: "great, thanks a lot"."""
+    """Return whether a turn is nothing but thanks: "great, thanks a lot"."""
     kinds = {phrase.kind for phrase in read_phrases(words)}
     return Kind.THANKS in kinds and kinds <= {Kind.YES, *_NEUTRAL}
 

@@ -77,7 +77,7 @@ def take_wish(agent: Agent, state: State, event: Understood, wish: Wish) -> Step
         return ask_again(agent, state)
     if is_for_later(agent, form.intent, event):
         return refuse_later(agent, state)
-    return understood(take(agent, state, form, reading))
+    return understood(take(agent, state, form, reading, event.today))
 
 
 def reading_of(agent: Agent, form: Form, event: Understood, wish: Wish) -> TurnReading:

@@ -40,7 +40,7 @@ _ARTICLES = frozenset(("a", "an", "the", "my", "your", "our"))
 _WEAK_DENIAL = re.compile(r"\bno$")
 _BREAK = re.compile(r"[,.;:!?]")
 _CONCLUDING = re.compile(
-    r"\b(?:so|let's say|then say|makes|make that|that makes|in total|altogether|which is|that is|that's|equals|in all)\b",
+    r"\b(?:so|let's say|then say|makes|make that|that makes|in total|altogether|which is|that is|that's|in all)\b",
     re.IGNORECASE,
 )
 """What stands before a value that sums others up: "me and two friends, so three"."""

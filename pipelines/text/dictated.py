@@ -40,8 +40,8 @@ _ANY = re.compile(
 _HUNDREDS = re.compile(rf"\b({_UNIT}|[1-9])[ ,]+hundred(?:[ ,]+(?:and )?({_PAIRS}))?\b", re.IGNORECASE)
 """Three digits of a number: "four hundred seventy one"."""
 _CORRECTING = re.compile(
-    r"[\s,.]*(?:(?:ah|oh|on|no|sorry|wait|i mean|um+|uh+|actually|pardon)[\s,.]+)*(?:no|sorry|wait|i mean|actually)[\s,.]+"
-    r"(?:(?:sorry|it's|that's|wait|no)[\s,.]+)*",
+    r"[\s,.]*(?:(?:ah|oh|on|no|sorry|wait|i mean|um+|uh+|actually|pardon)[\s,.]+)*"
+    r"(?:no|sorry|wait|i mean|actually)[\s,.]+(?:(?:sorry|it's|that's|wait|no)[\s,.]+)*",
     re.IGNORECASE,
 )
 _SAID_WHOLE = 0.7
@@ -122,14 +122,14 @@ def find_mail_addresses(text: str, *, is_asked: bool = False) -> list[Dictated]:
 
 
 def _corrected(text: str) -> Dictated | None:
-    """Return a number of which the last group is said again: "four four, oh nine, no, oh eight"; None: none is."""
+    """Return a number with its last group said again: "four, no, five"."""
     spans = list(_ANY.finditer(text))
     for first, second in itertools.pairwise(spans):
         if not _CORRECTING.fullmatch(text[first.end() : second.start()]):
             continue
         before, again = _figures(first[0]), _figures(second[0])
         if len(again) < _SAID_WHOLE * len(before):
-            groups = re.split(r"[,.]\s*", first[0].strip(" ,."))
+            groups = re.split(r"[,.]\s*" if "," in first[0] else r"\s+", first[0].strip(" ,."))
             again = _figures(", ".join(groups[:-1])) + again
         return Dictated(first.start(), second.end(), again)
     return None

@@ -102,7 +102,7 @@ class ValueList:
         return tuple(found)
 
     def find_scattered(self, words: tuple[Word, ...]) -> Mention | None:
-        """Find a value of several words that stand near each other, in any order: "the tyre is flat"."""
+        """Find a value whose words stand in another order: "the tyre is flat"."""
         for spoken, value in self._spoken.items():
             if len(spoken) < 2 or any(len(word) < 3 for word in spoken):
                 continue
