@@ -369,3 +369,14 @@ async def test_documents_of_the_conversation_are_searched_for_the_model():
     assert reply.speech_text == "They may."
     assert [tool["function"]["name"] for tool in server.requests[0].json["tools"]][-1] == "search_documents"
     assert server.requests[1].json["messages"][-1]["content"] == "The bar opens at nine. Dogs may come in."
+
+
+async def test_what_the_file_does_not_allow_is_refused_to_the_model_as_well():
+    order = BAR["intents"]["order"]
+    few = {"type": "number", "default": "1", "allow": {"between": ["1", "4"], "refused": "Four at most."}}
+    form = {**BAR, "intents": {"order": {**order, "slots": {**order["slots"], "count": few}}}}
+    calls = (called(("order", {"drink": "latte", "size": "small"})), called(("order", {"count": "twenty"})))
+    async with led(*calls) as talk:
+        talk.session.agent = agent_of({**form, "language_model": talk.session.agent.form.language_model})
+        assert await talk("something small and milky") == "1 small latte?"
+        assert await talk("hmm, my whole football team is here with me") == "Four at most. 1 small latte?"
