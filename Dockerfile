@@ -15,7 +15,7 @@ COPY model_repository model_repository
 RUN python -m venv /opt/vivavoce \
     && /opt/vivavoce/bin/pip install --no-cache-dir uv \
     && /opt/vivavoce/bin/uv pip install --no-cache --no-sources --python /opt/vivavoce/bin/python \
-        --constraint constraints.txt ./clients '.[serve,telemetry,redis,postgres]' \
+        --constraint constraints.txt ./clients '.[serve,telemetry,redis,postgres,mcp]' \
     && /opt/vivavoce/bin/python -m engines.build.moonshine --target model_repository/asr/1/moonshine-tiny-en \
     && /opt/vivavoce/bin/python -m engines.build.smart_turn --target model_repository/end_of_turn/1/smart-turn \
     && /opt/vivavoce/bin/python -m engines.build.sentence_embedding --target model_repository/embed/1/minilm \
@@ -24,7 +24,9 @@ RUN python -m venv /opt/vivavoce \
 FROM python:3.11-slim-bookworm
 COPY --from=build /opt/vivavoce /opt/vivavoce
 COPY --from=build /src/model_repository /srv/model_repository
-RUN useradd --no-create-home --uid 10001 --shell /usr/sbin/nologin vivavoce
+# A volume that is mounted there belongs to the user as well.
+RUN useradd --no-create-home --uid 10001 --shell /usr/sbin/nologin vivavoce \
+    && install --directory --owner vivavoce --mode 0700 /var/cache/vivavoce
 USER 10001
 ENV PATH=/opt/vivavoce/bin:$PATH ORT_DISABLE_TELEMETRY=1
 # gRPC's own lines, one for each compressed request among them, are the callers' to write.

@@ -25,6 +25,7 @@ from pipelines.session.shipped_stages import SHIPPED_STAGES
 from pipelines.session.warm_up_turns import hold_first_turns
 from pipelines.speakers.enrolled import EnrolmentError
 from pipelines.stages.answering_stage import AnsweringStage
+from pipelines.stages.registry import QA
 from pipelines.text.style import prepare
 from pipelines.turns.observer import TurnObservers
 from pipelines.unexpected_errors import log_unhandled
@@ -177,7 +178,7 @@ class Registries:
         """Add what understanding by agents' sentences needs, if there are agents."""
         if not agents:
             return self
-        stages = self.stages.replacing(DialogStage(compares_meaning=True))
+        stages = self.stages.replacing(DialogStage(self.stages[QA], compares_meaning=True))
         return replace(self, engines=self._embedding(), stages=stages)
 
     def _embedding(self) -> EngineRegistry:

@@ -23,6 +23,8 @@ from pipelines.dialog.intent_start import (
     understood,
 )
 from pipelines.dialog.keys import answer_by_keys
+from pipelines.dialog.lead import Lead, Wish
+from pipelines.dialog.led_turn import follow, take_wish
 from pipelines.dialog.next_step import (
     ask_what_to_change,
     fulfil,
@@ -63,6 +65,8 @@ def hear(agent: Agent, state: State, event: Understood) -> Step:
         control = Control.HUMAN
     if control is not None:
         return steer(agent, state, control, event)
+    if isinstance(event.lead, Lead):
+        return follow(agent, state, event, event.lead)
     first, *others = divide(agent, event, state.form)
     return _hear_wish(agent, replace(state, wishes=(*others, *state.wishes)), first)
 
@@ -105,6 +109,8 @@ def _must_wait(agent: Agent, form: Form, target: str | None) -> bool:
 
 
 def _hear_wish(agent: Agent, state: State, event: Understood) -> Step:
+    if isinstance(event.lead, Wish):
+        return take_wish(agent, state, event, event.lead)
     if state.form is None:
         return idle_turn(agent, state, event)
     return form_turn(agent, state, state.form, event)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from pipelines.errors import ModelError
 from pipelines.models.contracts import EMBED
 from pipelines.stages.answer_kinds import fits
+from pipelines.stages.answering_stage import AnsweringStage
 from pipelines.stages.registry import DIALOG, NLU, QA
 from pipelines.stages.wording import paragraph_of, read_documents
 
@@ -20,8 +22,8 @@ if TYPE_CHECKING:
     from pipelines.dialog.turn import DialogTurn
     from pipelines.models.embedding_port import EmbeddingModel
     from pipelines.models.ports import TurnModels
-    from pipelines.stages.answering import AnswerSearch
-    from pipelines.stages.registry import StageConfig, StageRequest
+    from pipelines.stages.answering import Answer, AnswerSearch
+    from pipelines.stages.registry import Stage, StageConfig, StageRequest
     from pipelines.stages.understanding import Understanding
 
 
@@ -29,12 +31,15 @@ AHEAD_SECONDS = 0.15
 """Time for which the result of a fulfilment that changes nothing is waited for, to be part of the reply."""
 SPARE_SECONDS = 0.05
 """Of the reply budget, for what comes behind."""
+LATE_SPARE_SECONDS = 0.5
+"""Of the time for a late reply, for what comes behind a language model."""
 
 
 class DialogStage:
     """Agent's words to a turn; see ``pipelines.stages.registry.Stage``.
 
     Args:
+        answering: finds answers for language models that lead agents; None: in the caller's documents alone.
         compares_meaning: whether sentences of agents are compared by their embeddings, beside their words, where the
             engine knows no intent of the agent.
     """
@@ -45,7 +50,8 @@ class DialogStage:
     of_no_text: ClassVar[None] = None
     in_order: ClassVar[bool] = True
 
-    def __init__(self, *, compares_meaning: bool = False) -> None:
+    def __init__(self, answering: Stage | None = None, *, compares_meaning: bool = False) -> None:
+        self._answering: Stage = answering or AnsweringStage()
         self._compares_meaning = compares_meaning
 
     def wanted(self, config: StageConfig) -> bool:
@@ -65,16 +71,14 @@ class DialogStage:
         speaker = await request.speaker() if dialog.hears_speakers and request.speaker is not None else None
         understanding = await self._understood(dialog.agent, request, models)
         today = request.config.understanding.clock.now().date().isoformat()
-
-        def preview() -> DialogTurn:
-            return dialog.preview(request.text, understanding, answer, passage, speaker, today)
-
-        turn = preview()
+        turn = dialog.preview(request.text, understanding, answer, passage, speaker, today)
+        if dialog.leader is not None:
+            turn = await self._led(dialog, turn, request, models)
         if turn.begun:
             now = asyncio.get_running_loop().time()
             left = AHEAD_SECONDS if request.reply_due is None else request.reply_due - now - SPARE_SECONDS
             await dialog.run_ahead(turn, min(AHEAD_SECONDS, left))
-            turn = preview()
+            turn = dialog.again(turn)
         yield turn
 
     async def _understood(self, agent: Agent, request: StageRequest, models: TurnModels) -> Understanding:
@@ -99,3 +103,25 @@ class DialogStage:
                     await embed_sentences(agent, model)
                 vectors = dict(zip(parts, (await model.embed(parts, request.due)).vectors, strict=True))
         return by_example(agent, request.text, understanding, vectors)
+
+    async def _led(
+        self, dialog: DialogSession, turn: DialogTurn, request: StageRequest, models: TurnModels
+    ) -> DialogTurn:
+        """Return the turn as the agent's language model leads it."""
+        # Agents need pydantic, which services without agents are spared.
+        from pipelines.dialog.leading import led_turn  # noqa: PLC0415
+
+        config, documents = request.config, request.config.documents
+        left = None if request.due is None else request.due - asyncio.get_running_loop().time() - LATE_SPARE_SECONDS
+
+        async def search(question: str) -> str:
+            asked = replace(request, text=question, history=(), inputs={})
+            *_, found = [output async for output in self._answering.run(asked, models)]
+            answer: Answer | None = getattr(found, "answer", None)
+            if answer is None or not fits(question, answer.text):
+                return ""
+            return answer.source.passage if answer.source else paragraph_of(answer, read_documents(answer, documents))
+
+        has_documents = bool(documents or config.knowledge)
+        now = config.understanding.clock.now()
+        return await led_turn(dialog, turn, now, left, search if has_documents else None)

@@ -10,6 +10,8 @@ from pipelines.stages.understanding import Understanding
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pipelines.dialog.lead import Lead, Wish
+
 
 @dataclass(frozen=True, slots=True)
 class Began:
@@ -43,6 +45,7 @@ class Understood:
         passage: text that the answer stands in.
         speaker: enrolled name of who speaks, "" where that is not sure; None: speakers are not told apart.
         today: date of the caller, ISO 8601; "": not known.
+        lead: what a language model makes of it, as a whole or of one wish; None: the understanding counts.
     """
 
     now: float
@@ -52,6 +55,7 @@ class Understood:
     passage: str = ""
     speaker: str | None = None
     today: str = ""
+    lead: Lead | Wish | None = None
 
 
 @dataclass(frozen=True, slots=True)

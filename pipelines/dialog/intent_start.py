@@ -40,15 +40,23 @@ def is_sure(agent: Agent, state: State, event: Understood) -> bool:
     return target_now(agent, state, event) is not None and event.understanding.confidence >= SURE_CONFIDENCE
 
 
-def begin(agent: Agent, state: State, intent: str, event: Understood) -> Step:
-    """Begin an intent with the turn's slots, unless withdrawn or meant for later."""
+def begin(agent: Agent, state: State, intent: str, event: Understood, reading: TurnReading | None = None) -> Step:
+    """Begin an intent with the turn's slots, unless withdrawn or meant for later.
+
+    Args:
+        agent: by which the dialog is held.
+        state: before the turn.
+        intent: that begins.
+        event: the turn.
+        reading: slot values of the turn; None: they are read from its text.
+    """
     if is_taken_back(agent, intent, event.text):
         return understood((state, (*speech(agent, state, agent.form.cancelled), listening(agent, state))))
     slots = agent.slots_of(intent)
     form = Form(
         intent, {name: filled for name, filled in state.known.items() if name in slots and slots[name].remember}
     )
-    reading = read_turn(agent, form, event)
+    reading = reading or read_turn(agent, form, event)
     if is_for_later(agent, intent, event):
         return refuse_later(agent, state)
     described = agent.intents[intent]

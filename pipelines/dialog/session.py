@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from pipelines.dialog.actions import Listen
     from pipelines.dialog.agent.agent import Agent
     from pipelines.dialog.fulfilment import Fulfiller
+    from pipelines.dialog.lead import Lead
+    from pipelines.dialog.leader import Leader
     from pipelines.stages.understanding import Understanding
 
 _ACTS = re.compile(r"^(?:book|reserve|order|rent|hire|get|request|make|arrange|set|report) (?=\w)")
@@ -49,6 +51,7 @@ class DialogSession:
         tools: asks the caller's program for tools; None: the agent has none.
         on_commit: called whenever the state has changed.
         hears_speakers: whether the session parameter ``speaker`` comes from voices alone.
+        leader: leads the dialog where the agent names a language model; None: nothing does.
     """
 
     agent: Agent
@@ -60,6 +63,7 @@ class DialogSession:
     tools: ToolDesk | None = None
     on_commit: Callable[[], None] = lambda: None
     hears_speakers: bool = False
+    leader: Leader | None = None
     _ahead: dict[str, AheadFulfiller] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
@@ -135,6 +139,7 @@ class DialogSession:
         passage: str = "",
         speaker: str | None = None,
         today: str = "",
+        lead: Lead | None = None,
     ) -> DialogTurn:
         """Work out what a turn would do; nothing is changed, however often.
 
@@ -145,14 +150,19 @@ class DialogSession:
             passage: text that the answer stands in.
             speaker: enrolled name of who speaks, "" where that is not sure; None: speakers are not told apart.
             today: date of the caller, ISO 8601; "": not known.
+            lead: what a language model makes of it; None: the understanding counts.
         """
-        return self._turn(events.Understood(self.clock(), text, understanding, answer, passage, speaker, today))
+        return self._turn(events.Understood(self.clock(), text, understanding, answer, passage, speaker, today, lead))
+
+    def again(self, turn: DialogTurn) -> DialogTurn:
+        """Work a preview out again, with what has happened since."""
+        return self._turn(replace(turn.event, now=self.clock()))
 
     def asks_to_wait(self) -> DialogTurn:
         """Return the agent's words to a turn without understanding."""
         event = events.Late(self.clock())
         _, actions = step(self.agent, self.state, event)
-        return DialogTurn(event, self.state, self.state, actions)
+        return DialogTurn(event, self.state, self.state, actions, agent=self.agent.form.name)
 
     async def run_ahead(self, turn: DialogTurn, seconds: float) -> None:
         """Run a turn's read-only fulfilments ahead, for a later preview.
@@ -199,4 +209,5 @@ class DialogSession:
             state, more = step(self.agent, state, result or events.Fulfilled(event.now, fulfil.number))
             actions += more
         begun = tuple(it for it in actions if isinstance(it, Fulfil) and it.name in self.fulfillers and it not in ahead)
-        return DialogTurn(event, self.state, state, tuple(actions), begun, tuple(ahead))
+        name = self.agent.form.name
+        return DialogTurn(event, self.state, state, tuple(actions), begun, tuple(ahead), agent=name)

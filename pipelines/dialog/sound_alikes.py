@@ -6,6 +6,7 @@ Both are compared by Metaphone codes, which tell consonants as they sound, and b
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import jellyfish
@@ -19,6 +20,11 @@ MAX_WORDS = 5
 MIN_LIKENESS = 0.55
 SURE_LIKENESS = 0.7
 """From here on a value is meant, also where nobody is asked to confirm it."""
+ALIKE = 0.8
+"""From here on two values sound alike."""
+MAX_COMPARED = 300
+"""Spoken forms of a list that are compared with each other."""
+MIN_CHARACTERS = 3
 MAX_BEHIND = 0.06
 """A value that is so little behind the best may be meant as well."""
 
@@ -35,7 +41,7 @@ def sounding_like(text: str, values: ValueList, *, is_confirmed: bool) -> tuple[
     if not 0 < len(words) <= MAX_WORDS:
         return ()
     heard = "".join(character for character in "".join(words) if character.isalnum())
-    if len(heard) < 3:
+    if len(heard) < MIN_CHARACTERS:
         return ()
     scores: dict[str, float] = {}
     for said, value in values.spoken:
@@ -45,6 +51,23 @@ def sounding_like(text: str, values: ValueList, *, is_confirmed: bool) -> tuple[
         return ()
     near = [value for value, score in scores.items() if score > best - MAX_BEHIND]
     return tuple(sorted(near, key=lambda value: -scores[value]))
+
+
+def alike(values: ValueList) -> list[tuple[str, str]]:
+    """Return pairs of values, as they are said, that sound alike."""
+    said = [*((value, value) for value in values.values), *values.synonyms.items()][:MAX_COMPARED]
+    return [
+        (one, other)
+        for (one, value), (other, another) in combinations(said, 2)
+        if value != another and _sound_alike(one.lower().split(), other.lower().split())
+    ]
+
+
+def _sound_alike(one: list[str], other: list[str]) -> bool:
+    first, second = ("".join(word for word in it if word not in rest) for it, rest in ((one, other), (other, one)))
+    if min(len(first), len(second)) < MIN_CHARACTERS or not (first.isalpha() and second.isalpha()):
+        return False
+    return _likeness(first, second) >= ALIKE
 
 
 @lru_cache(20_000)

@@ -50,6 +50,7 @@ class DialogTurn:
         begun: the fulfilments among them that the service carries out.
         done: those that it has carried out ahead.
         timing: None: nothing is computed by a model.
+        agent: name of the agent.
     """
 
     event: events.Event
@@ -59,6 +60,7 @@ class DialogTurn:
     begun: tuple[Fulfil, ...] = ()
     done: tuple[Fulfil, ...] = ()
     timing: Timing | None = None
+    agent: str = ""
 
     @property
     def cause(self) -> Cause:
@@ -74,6 +76,24 @@ class DialogTurn:
     def fulfilled(self) -> tuple[Fulfil, ...]:
         """Fulfilments for the caller's program."""
         return tuple(it for it in self.actions if isinstance(it, Fulfil) and it not in (*self.begun, *self.done))
+
+    @property
+    def asks_again(self) -> bool:
+        """True if it asks for the same slot as before, of the same intent."""
+        before, after = self.before.form, self.after.form
+        if before is None or after is None or not after.asked:
+            return False
+        return (before.intent, before.asked) == (after.intent, after.asked)
+
+    @property
+    def is_missed(self) -> bool:
+        """True if the caller was not understood."""
+        before, after = self.before, self.after
+        tries = [sum(state.form.tries.values()) if state.form is not None else 0 for state in (before, after)]
+        gave_up = bool(before.misses) and not after.misses and bool(after.ended)
+        return isinstance(self.event, events.Understood) and (
+            after.misses > before.misses or tries[1] > tries[0] or gave_up
+        )
 
     @property
     def ends(self) -> str:

@@ -1,1 +1,1 @@
-"""Fulfilments over HTTP: webhooks, language models, Home Assistant."""
+"""Fulfilments over HTTP: webhooks, language models, Home Assistant, MCP."""

@@ -17,13 +17,15 @@ import msgspec
 from service.fulfilment.circuit_breaker import CircuitBreaker
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 
 MAX_ANSWER_BYTES = 64 * 1024
 FIRST_PAUSE_SECONDS = 0.1
 """Before the second attempt, at least half of it; it doubles with each further one."""
 MAX_PAUSE_SECONDS = 2.0
 MAX_CONNECTIONS = 100
+MAX_ENDING_SECONDS = 8.0
+"""For programs that are ended; those that do not end by themselves are killed after four."""
 _MAX_PIECES = 1_000
 """Of an answer, of whatever size."""
 _MIN_PIECE_BYTES = 8
@@ -67,6 +69,9 @@ class HttpCalls:
     Args:
         client: of httpx; None: one of its own.
         breaker: leaves failing servers alone.
+
+    Attributes:
+        breaker: as given.
     """
 
     def __init__(self, client: httpx.AsyncClient | None = None, breaker: CircuitBreaker | None = None) -> None:
@@ -75,11 +80,27 @@ class HttpCalls:
             logging.getLogger(name).setLevel(logging.WARNING)
         limits = httpx.Limits(max_connections=MAX_CONNECTIONS, keepalive_expiry=4.0)
         self._client = client or httpx.AsyncClient(timeout=None, limits=limits, follow_redirects=False)  # noqa: S113 - the deadline bounds all
-        self._breaker = breaker or CircuitBreaker()
+        self.breaker = breaker or CircuitBreaker()
+        self._kept: dict[asyncio.Task[None], Callable[[], None]] = {}
 
     async def close(self) -> None:
-        """Close all connections."""
+        """Close all connections, and wait for programs that are ended."""
+        for stop in self._kept.values():
+            stop()
+        if self._kept:
+            await asyncio.wait(tuple(self._kept), timeout=MAX_ENDING_SECONDS)
         await self._client.aclose()
+
+    def keep(self, task: asyncio.Task[None], stop: Callable[[], None]) -> None:
+        """Stop a task at the end, such as one that holds a connection of another kind."""
+        self._kept[task] = stop
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        del self._kept[task]
+        if not task.cancelled():
+            # What it fails with is told where it is waited for.
+            task.exception()
 
     async def read(self, call: Call) -> bytes:
         """Return the whole answer to a request, which is JSON or empty.
@@ -115,23 +136,23 @@ class HttpCalls:
                 finally:
                     await response.aclose()
         except TimeoutError:
-            self._breaker.failed(origin)
+            self.breaker.failed(origin)
             raise CallFailedError(f"no whole answer came within {call.deadline_seconds:g} s") from None
         except httpx.HTTPError as error:
-            self._breaker.failed(origin)
+            self.breaker.failed(origin)
             raise CallFailedError(f"the answer broke off ({type(error).__name__})") from None
-        self._breaker.succeeded(origin)
+        self.breaker.succeeded(origin)
 
     async def _attempts(self, call: Call, origin: str, deadline: float) -> httpx.Response:
         for attempt in range(call.retries + 1):
-            if not self._breaker.admits(origin):
+            if not self.breaker.admits(origin):
                 raise CallFailedError("the server has failed several times in a row and is left alone for some seconds")
             pause = random.uniform(0.5, 1.0) * min(FIRST_PAUSE_SECONDS * 2**attempt, MAX_PAUSE_SECONDS)  # noqa: S311
             may_resend = call.is_idempotent
             try:
                 response = await self._send(call)
             except httpx.HTTPError as error:
-                self._breaker.failed(origin)
+                self.breaker.failed(origin)
                 reason = f"the server cannot be reached ({type(error).__name__})"
                 may_resend = may_resend or isinstance(error, _NOT_ARRIVED)
             else:
@@ -141,9 +162,9 @@ class HttpCalls:
                 await response.aclose()
                 reason = _refusal(response)
                 if status >= 500:
-                    self._breaker.failed(origin)
+                    self.breaker.failed(origin)
                 elif status != 429:
-                    self._breaker.succeeded(origin)
+                    self.breaker.succeeded(origin)
                     raise CallFailedError(reason)
                 may_resend = may_resend or status in {429, 503}
                 pause = max(pause, _retry_after(response))

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from pipelines.dialog.agent.agent import Agent
     from pipelines.dialog.fulfilment import Fulfiller
+    from pipelines.dialog.leader import Leader
     from pipelines.dialog.session import DialogSession
     from pipelines.dialog.sessions import Sessions
     from pipelines.models.ports import Engines
@@ -43,12 +44,14 @@ class Dialogs:
         sessions: keeps dialogs between streams; None: there are no agents.
         agent_watch: reads agents anew whose files change; None: there are none.
         hears_speakers: whether enrolled voices are told, in the session parameter ``speaker``.
+        leader: returns what leads agents that name a language model; None: none does.
     """
 
     agents: Mapping[str, Agent] = field(default_factory=dict)
     sessions: Sessions | None = None
     agent_watch: AgentWatch | None = None
     hears_speakers: bool = False
+    leader: Callable[[], Leader | None] = lambda: None
 
     async def watch(self) -> None:
         """Read agents anew whose files change, until it is cancelled."""
@@ -107,6 +110,7 @@ class Dialogs:
         async with self.sessions.open(self.agents[agent], session_id, parameters, owner) as session:
             if self.hears_speakers:
                 session.hear_speakers()
+            session.leader = self.leader()
             yield session
 
 
@@ -149,7 +153,7 @@ def read_dialogs(
             raise AgentError([Problem(folder, 0, f"a second agent is called {name!r}: rename one of the two")])
         agents[name], fulfillers[name], places[name] = agent, of_agent, folder
     sessions = make_sessions(fulfillers) if make_sessions else DialogSessions(fulfillers=fulfillers)
-    return Dialogs(agents, sessions, AgentWatch(places, agents, fulfillers, read))
+    return Dialogs(agents, sessions, AgentWatch(places, agents, fulfillers, read), leader=lambda: making.leader)
 
 
 class _Fulfilments:
@@ -162,6 +166,7 @@ class _Fulfilments:
     def __init__(self, cleanup: contextlib.AsyncExitStack | None) -> None:
         self._cleanup = cleanup
         self._calls: HttpCalls | None = None
+        self._leader: Leader | None = None
 
     def fulfillers_of(self, agent: Agent, folder: Path) -> Mapping[str, Fulfiller]:
         """Return what carries out the fulfilments of an agent, by name.
@@ -169,16 +174,26 @@ class _Fulfilments:
         Raises:
             AgentError: a variable of the environment is missing.
         """
-        if all(form.endpoint is None for form in agent.form.fulfilments.values()):
+        is_led = agent.form.language_model is not None
+        if not is_led and all(form.endpoint is None for form in agent.form.fulfilments.values()):
             return {}
         from service.fulfilment.fulfillers import fulfillers_of  # noqa: PLC0415 - httpx, which few services need
         from service.fulfilment.http_calls import HttpCalls  # noqa: PLC0415
+        from service.fulfilment.leading_model import ModelLeader  # noqa: PLC0415
 
         if self._calls is None:
             self._calls = HttpCalls()
             if self._cleanup is not None:
                 self._cleanup.push_async_callback(self._calls.close)
-        return fulfillers_of(agent, folder, self._calls)
+        made = fulfillers_of(agent, folder, self._calls)
+        if is_led:
+            self._leader = self._leader or ModelLeader(self._calls)
+        return made
+
+    @property
+    def leader(self) -> Leader | None:
+        """Leads the agents that name a language model; None as long as none does."""
+        return self._leader
 
 
 def check_parameters(parameters: Mapping[str, str], field_name: str) -> None:

@@ -11,6 +11,7 @@ from pipelines.turns.effects import SpeculationFate
 from pipelines.turns.observer import TurnObserver
 
 if TYPE_CHECKING:
+    from pipelines.dialog.turn import DialogTurn
     from pipelines.messages import Message
     from pipelines.turns.state import TurnSettings
 
@@ -63,6 +64,24 @@ class TurnLog(TurnObserver):
                         "reply_ms": round(1000 * (now_seconds - reply.ended_at_seconds)),
                         "speculated": reply.speculated,
                         "completes": reply.completes,
+                        **(_of_dialog(reply.dialog) if reply.dialog is not None else {}),
                     }
                 },
             )
+
+
+def _of_dialog(turn: DialogTurn) -> dict[str, object]:
+    """Return a dialog's course in names of its agent, without values and words."""
+    before, after = turn.before.form, turn.after.form
+    form = after if not turn.ends else before
+    return {
+        "agent": turn.agent,
+        "cause": turn.cause.value,
+        "intent": form.intent if form is not None else "",
+        "asked": form.asked if form is not None else "",
+        "confirming": form is not None and form.confirming,
+        "asks_again": turn.asks_again,
+        "missed": turn.is_missed,
+        "fulfilments": ",".join(task.name for task in (*turn.done, *turn.begun, *turn.fulfilled)),
+        "ends": turn.ends,
+    }

@@ -22,6 +22,7 @@ GROUP = "vivavoce.commands"
 _OWN = {
     "ask": "vivavoce.cli.ask:ask",
     "converse": "vivavoce.cli.converse:converse",
+    "mcp": "vivavoce.cli.mcp:mcp",
     "mic": "vivavoce.cli.mic:mic",
     "models": "vivavoce.cli.models:models",
     "say": "vivavoce.cli.say:say",
@@ -32,6 +33,7 @@ _EXTRAS_OF_OTHERS = {
     "bench": "bench",
     "eval": "eval",
     "import": "train",
+    "insights": "serve",
     "intents": "eval",
     "knowledge": "serve",
     "optimize": "train",

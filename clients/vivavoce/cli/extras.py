@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _OURS = {"engines", "modelkit", "pipelines", "service", "vivavoce"}
 _OPTIONAL = {"benchmarks", "demo"}
 """Packages of ours that an installation may lack, such as the container image: they serve nobody."""
-_OF_THE_CLIENT = {"cli", "files", "mic", "wyoming"}
+_OF_THE_CLIENT = {"cli", "files", "mcp", "mic", "wyoming"}
 """The extras of the distribution `vivavoce`."""
 _OF_THE_LAB = {"bench", "bench-peers", "eval", "speechsquad", "train"}
 """The extras of `vivavoce-lab`; all others are of `vivavoce-server`."""

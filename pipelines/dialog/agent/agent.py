@@ -66,7 +66,7 @@ class Agent:
     @cached_property
     def shown_turns(self) -> int:
         """Turns of the dialog that its language models are shown at most; 0: it has none."""
-        models = (form.language_model for form in self.form.fulfilments.values())
+        models = (self.form.language_model, *(form.language_model for form in self.form.fulfilments.values()))
         return max((max(1, model.turns) for model in models if model is not None), default=0)
 
     @cached_property
@@ -76,12 +76,13 @@ class Agent:
 
     @cached_property
     def safe_fulfilments(self) -> frozenset[str]:
-        """Read-only fulfilments: declared webhooks, and states of Home Assistant."""
+        """Read-only fulfilments: those declared safe, and states of Home Assistant."""
         return frozenset(
             name
             for name, form in self.form.fulfilments.items()
             if (form.webhook is not None and form.webhook.safe)
             or (form.home_assistant is not None and form.home_assistant.service is None)
+            or (form.mcp is not None and form.mcp.safe)
         )
 
     @cached_property

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from pipelines.dialog.agent.fulfilments import Fulfilment
+from pipelines.dialog.agent.fulfilments import Fulfilment, LeadingModel
 from pipelines.text.values import ValueKind
 
 MAX_TEXT_CHARACTERS = 1_000
@@ -232,6 +232,7 @@ class AgentForm(_Form):
         return_: said before the agent returns to what was interrupted; in the file ``return``.
         parameters: session parameters with their defaults.
         fulfilments: by what fulfilments are carried out, by name; empty: the caller's program is told of them.
+        language_model: leads the dialog, with the intents as its tools; None: the engine's intents lead.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
@@ -258,3 +259,4 @@ class AgentForm(_Form):
     return_: Text = Field(default="Back to where we were.", alias="return")
     parameters: dict[Name, str] = Field(default_factory=dict, max_length=MAX_SLOTS)
     fulfilments: dict[Name, Fulfilment] = Field(default_factory=dict, max_length=MAX_INTENTS)
+    language_model: LeadingModel | None = None

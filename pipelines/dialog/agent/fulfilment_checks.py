@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from pipelines.dialog.agent.fulfilments import KINDS
+from pipelines.dialog.agent.fulfilments import KINDS, MAX_LED_INTENTS, SEARCH_TOOL
 from pipelines.dialog.agent.templates import fault_of, names_in
 from pipelines.dialog.agent.urls import fault_of_url
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from pipelines.dialog.agent.agent import Agent
     from pipelines.dialog.agent.form import Intent
-    from pipelines.dialog.agent.fulfilments import Endpoint, Fulfilment, HomeAssistant
+    from pipelines.dialog.agent.fulfilments import Endpoint, Fulfilment, HomeAssistant, LeadingModel, McpTool
     from pipelines.dialog.agent.yaml_file import Place
 
 
@@ -23,7 +23,9 @@ def faults_of_fulfilments(agent: Agent) -> Iterator[tuple[Place, str]]:
 
     An agent without ``fulfilments`` names them freely: the caller's program is told with the reply.
     """
-    fulfilments = agent.form.fulfilments
+    fulfilments, model = agent.form.fulfilments, agent.form.language_model
+    if model is not None:
+        yield from ((("language_model", *place), message) for place, message in _of_leader(agent, model))
     if not fulfilments:
         return
     for name, intent in agent.intents.items():
@@ -45,7 +47,9 @@ def faults_of_fulfilments(agent: Agent) -> Iterator[tuple[Place, str]]:
 
 
 def _of_one(agent: Agent, fulfilment: Fulfilment, users: list[Intent]) -> Iterator[tuple[Place, str]]:
-    if fulfilment.endpoint is not None:
+    if fulfilment.mcp is not None:
+        yield from _of_mcp(agent, fulfilment.mcp, users)
+    elif fulfilment.endpoint is not None:
         yield from _of_endpoint(fulfilment.endpoint, has_default=fulfilment.home_assistant is not None)
     if (
         fulfilment.reply is not None
@@ -57,6 +61,14 @@ def _of_one(agent: Agent, fulfilment: Fulfilment, users: list[Intent]) -> Iterat
         yield from _of_home(agent, fulfilment.home_assistant, users)
 
 
+def _of_leader(agent: Agent, model: LeadingModel) -> Iterator[tuple[Place, str]]:
+    yield from _of_endpoint(model, has_default=False)
+    if len(agent.intents) > MAX_LED_INTENTS:
+        yield (), f"{len(agent.intents)} intents: a language model takes {MAX_LED_INTENTS} as its tools, remove some"
+    if SEARCH_TOOL in agent.intents:
+        yield (), f"the intent {SEARCH_TOOL!r} is called like a tool of the language model: rename it"
+
+
 def _of_endpoint(endpoint: Endpoint, *, has_default: bool) -> Iterator[tuple[Place, str]]:
     if not has_default and (endpoint.url is None) == (endpoint.url_env is None):
         yield (), "exactly one of `url` and `url_env` is needed: write one of them"
@@ -64,11 +76,24 @@ def _of_endpoint(endpoint: Endpoint, *, has_default: bool) -> Iterator[tuple[Pla
         yield ("url",), fault
 
 
-def _of_home(agent: Agent, home: HomeAssistant, users: list[Intent]) -> Iterator[tuple[Place, str]]:
-    texts: list[tuple[Place, str]] = [(("data", key), one) for key, one in home.data.items() if isinstance(one, str)]
-    if home.entity is not None:
-        texts.append((("entity",), home.entity))
+def _of_mcp(agent: Agent, tool: McpTool, users: list[Intent]) -> Iterator[tuple[Place, str]]:
+    if sum(way is not None for way in (tool.url, tool.url_env, tool.command_env)) != 1:
+        yield (), "exactly one of `url`, `url_env` and `command_env` is needed: write one of them"
+    elif tool.command_env is None:
+        yield from _of_endpoint(tool, has_default=False)
+    elif tool.headers_env:
+        yield ("headers_env",), "a program gets no headers: name its `variables`, or write a URL"
+    if tool.variables and tool.command_env is None:
+        yield ("variables",), "a URL gets no variables: write `headers_env`, or `command_env`"
+    yield from _of_texts(agent, [(("arguments", key), one) for key, one in tool.arguments.items()], users)
+    if tool.into is not None and any(tool.into not in intent.slots for intent in users):
+        yield ("into",), f"{tool.into!r} is no slot of the intent: add it there, with `type: text`"
+
+
+def _of_texts(agent: Agent, texts: list[tuple[Place, Any]], users: list[Intent]) -> Iterator[tuple[Place, str]]:
     for place, text in texts:
+        if not isinstance(text, str):
+            continue
         if fault := fault_of(text):
             yield place, fault
             continue
@@ -76,6 +101,13 @@ def _of_home(agent: Agent, home: HomeAssistant, users: list[Intent]) -> Iterator
             known = {*intent.slots, *agent.form.parameters}
             for name in sorted(names_in(text) - known):
                 yield place, f"{{{name}}} names nothing: write one of {', '.join(sorted(known)) or 'the slots you add'}"
+
+
+def _of_home(agent: Agent, home: HomeAssistant, users: list[Intent]) -> Iterator[tuple[Place, str]]:
+    texts: list[tuple[Place, Any]] = [(("data", key), one) for key, one in home.data.items()]
+    if home.entity is not None:
+        texts.append((("entity",), home.entity))
+    yield from _of_texts(agent, texts, users)
     if home.service is not None:
         for key in ("into", "attribute"):
             if getattr(home, key) is not None:

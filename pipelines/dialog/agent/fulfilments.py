@@ -13,8 +13,13 @@ MAX_SENTENCES = 20
 MAX_ENTRIES = 100
 MAX_RETRIES = 5
 MAX_TURNS = 20
+MAX_ROUNDS = 8
+MAX_LED_INTENTS = 120
+"""OpenAI's API takes 128 tools."""
+SEARCH_TOOL = "search_documents"
+"""Tool of a language model that leads an agent, beside its intents."""
 
-KINDS = ("webhook", "tool", "language_model", "home_assistant", "reply")
+KINDS = ("webhook", "tool", "language_model", "home_assistant", "mcp", "reply")
 """Keys of a fulfilment, of which it has one."""
 
 _ENVIRONMENT = re.compile(r"[A-Z_][A-Z0-9_]{0,127}")
@@ -142,6 +147,26 @@ class LanguageModel(Endpoint):
     temperature: float | None = Field(default=None, ge=0, le=2)
 
 
+class LeadingModel(LanguageModel):
+    """Language model that leads an agent, with its intents as tools.
+
+    Attributes:
+        instructions: what it is told to be and do.
+        deadline_seconds: time for all that it is asked in one turn; a reply follows at most ten seconds late.
+        max_sentences: that are said of its words in one turn.
+        rounds: requests in one turn: the first, and one after each call of a tool that it gets an answer to.
+        max_tokens: of one answer; None: as many as the server gives.
+    """
+
+    instructions: str = Field(
+        default="You are the friendly voice of a service.", min_length=1, max_length=MAX_INSTRUCTIONS
+    )
+    deadline_seconds: Seconds = 8.0
+    max_sentences: int = Field(default=3, ge=1, le=MAX_SENTENCES)
+    rounds: int = Field(default=3, ge=1, le=MAX_ROUNDS)
+    max_tokens: int | None = Field(default=400, ge=16, le=4_000)
+
+
 class HomeAssistant(Endpoint):
     """A service of Home Assistant that is called, or a state that is read.
 
@@ -170,6 +195,30 @@ class HomeAssistant(Endpoint):
     retries: Retries = 2
 
 
+class McpTool(Endpoint):
+    """A tool of an MCP server, over HTTP or a program's standard streams.
+
+    Attributes:
+        command_env: environment variable with the command line of the server's program; None: it is reached by its URL.
+        headers_env: further headers over HTTP, and the environment variables that hold their values.
+        variables: environment variables that the program gets, beside HOME, PATH and the like.
+        tool: its name at the server.
+        arguments: what it is given, as texts with placeholders; what comes out empty is left out. Empty: all slots.
+        into: slot that takes the text of the result; None: only the slots that a structured result names change.
+        deadline_seconds: time for the connection and the whole of the answer.
+        safe: whether it changes nothing, so that it may run before the caller's turn is surely over.
+    """
+
+    command_env: Variable | None = None
+    headers_env: dict[Header, Variable] = Field(default_factory=dict, max_length=MAX_ENTRIES)
+    variables: tuple[Variable, ...] = Field(default=(), max_length=MAX_ENTRIES)
+    tool: str = Field(min_length=1, max_length=128)
+    arguments: dict[str, Datum] = Field(default_factory=dict, max_length=MAX_ENTRIES)
+    into: str | None = Field(default=None, min_length=1, max_length=64)
+    deadline_seconds: Seconds = 10.0
+    safe: bool = False
+
+
 class Told(_Form):
     """Fulfilment by the caller's program; it counts as done at once.
 
@@ -185,6 +234,7 @@ class Fulfilment(_Form):
         tool: see :class:`Tool`.
         language_model: see :class:`LanguageModel`.
         home_assistant: see :class:`HomeAssistant`.
+        mcp: see :class:`McpTool`.
         reply: see :class:`Told`.
     """
 
@@ -192,6 +242,7 @@ class Fulfilment(_Form):
     tool: Tool | None = None
     language_model: LanguageModel | None = None
     home_assistant: HomeAssistant | None = None
+    mcp: McpTool | None = None
     reply: Told | None = None
 
     @property
@@ -201,6 +252,12 @@ class Fulfilment(_Form):
         return kinds[:-1] if len(kinds) > 1 and self.reply is not None else kinds
 
     @property
+    def variable(self) -> str | None:
+        """Environment variable that names its server; None where the file does."""
+        command = self.mcp.command_env if self.mcp is not None else None
+        return command or (self.endpoint.url_env if self.endpoint is not None else None)
+
+    @property
     def endpoint(self) -> Endpoint | None:
         """The HTTP server that it talks to; None: it talks to none."""
-        return self.webhook or self.language_model or self.home_assistant
+        return self.webhook or self.language_model or self.home_assistant or self.mcp

@@ -36,7 +36,7 @@ def test_without_the_server_the_help_lists_the_clients_own(monkeypatch: pytest.M
     assert run(["--help"]) == 0
     listed = capsys.readouterr().out.partition("Commands:")[2].splitlines()
     assert [line.split()[0] for line in listed if line.startswith("  ") and line[2] != " "] == [
-        "ask", "converse", "mic", "models", "say", "wyoming"
+        "ask", "converse", "mcp", "mic", "models", "say", "wyoming"
     ]  # fmt: skip
 
 

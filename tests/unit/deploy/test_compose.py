@@ -30,12 +30,18 @@ def test_the_service_takes_its_configuration(services: dict[str, Any]):
     environment = services["vivavoce"]["environment"]
     given = {name for name in environment if name.startswith(PREFIX)}
     assert given <= {PREFIX + key.upper() for key in KEYS}
-    config = load_config({"host": "0.0.0.0"}, environment)
+    bar = "/etc/vivavoce/agents/bar"
+    assert load_config({"host": "0.0.0.0"}, {**environment, "VIVAVOCE_AGENTS": ""}).agents == ()
+    config = load_config({"host": "0.0.0.0"}, {**environment, "VIVAVOCE_AGENTS": bar})
     assert config.tls is not None
     assert config.tokens is not None
-    (mount,) = services["vivavoce"]["volumes"]
-    for path in (config.tls.cert, config.tls.key, config.tokens):
+    mount, cache = services["vivavoce"]["volumes"]
+    for path in (config.tls.cert, config.tls.key, config.tokens, config.agents[0].parent):
         assert str(path.parent) == mount.split(":")[1]
+    assert environment["XDG_CACHE_HOME"] == cache.split(":")[1]
+    assert f"install --directory --owner vivavoce --mode 0700 {environment['XDG_CACHE_HOME']}" in DOCKERFILE
+    (secrets,) = services["vivavoce"]["env_file"]
+    assert secrets == {"path": "./vivavoce/agents.env", "required": False}
     grace = int(services["vivavoce"]["stop_grace_period"].removesuffix("s"))
     assert grace >= config.drain_seconds + 20
 

@@ -90,10 +90,25 @@ def test_the_service_takes_the_configuration_of_its_container(name: str):
     for key, value in values.get("config", {}).items():
         assert getattr(config, key) == value
     mounts = {each["mountPath"] for each in container(values)["volumeMounts"]}
-    for path in (*config.engines, *config.variants.values()):
+    for path in (*config.engines, *config.variants.values(), *config.agents):
         assert str(path) in mounts
     for path in (config.tls_cert, config.client_ca, config.tokens, config.jwt_keys):
         assert path is None or str(path.parent) in mounts
+
+
+def test_agents_have_their_secrets_and_a_place_for_their_knowledge():
+    values = VALUE_SETS["certificates and JWTs, engines of their own, scaled by an adapter"]
+    found, spec = container(values), deployment(values)["template"]["spec"]
+    assert environment(values)["VIVAVOCE_AGENTS"] == "/agents/bar:/agents/museum_guide"
+    assert found["envFrom"] == [{"secretRef": {"name": "bar-secrets"}}]
+    mounts = {each["mountPath"]: each for each in found["volumeMounts"]}
+    assert mounts["/agents/museum_guide"]["subPath"] == "guide"
+    assert mounts["/agents/bar"]["readOnly"] is True
+    cache = mounts[environment(values)["XDG_CACHE_HOME"]]
+    assert "readOnly" not in cache
+    volumes = {each["name"]: each for each in spec["volumes"]}
+    assert volumes[cache["name"]]["emptyDir"] == {"sizeLimit": "2Gi"}
+    assert "envFrom" not in container({"auth": {"insecure": True}})
 
 
 @pytest.mark.parametrize("name", VALUE_SETS)
@@ -204,6 +219,11 @@ def test_the_replicas_are_those_that_envoy_looks_for():
         ({"config": {"tokens": "/tokens"}}, "'tokens' not allowed"),
         ({"tls": {"secretName": "Not a name"}}, "/tls/secretName"),
         ({"autoscaling": {"kind": "vpa"}}, "/autoscaling/kind"),
+        (
+            {**TLS, **TOKENS, "agents": [{"name": "a", "volume": {"emptyDir": {}}}], "config": {"agents": "/a"}},
+            "leave out agents, or config.agents",
+        ),
+        ({"agents": [{"name": "Bar", "volume": {"emptyDir": {}}}]}, "/agents/0/name"),
         ({"variants": [{"name": "Bar", "volume": {"emptyDir": {}}}]}, "/variants/0/name"),
         ({"stopSeconds": 1}, "/stopSeconds"),
     ],

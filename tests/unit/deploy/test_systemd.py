@@ -34,6 +34,11 @@ def test_it_waits_for_the_drain_and_for_triton():
     assert setting("KillMode") == ["mixed"], "Triton is ended by the service, after its last turn"
 
 
+def test_agents_have_their_secrets_and_a_cache():
+    assert setting("EnvironmentFile") == ["-/etc/vivavoce/agents.env"]
+    assert f"XDG_CACHE_HOME=/var/cache/{setting('CacheDirectory')[0]}" in setting("Environment")
+
+
 def test_systemd_has_nothing_against_it(tmp_path: Path):
     if shutil.which("systemd-analyze") is None:
         pytest.skip("systemd is not on this machine")

@@ -43,6 +43,11 @@ VALUE_SETS: dict[str, dict[str, Any]] = {
         "autoscaling": {"kind": "hpa", "minReplicas": 3, "maxReplicas": 12, "targetPercent": 55},
         "nodeSelector": {"kubernetes.io/arch": "amd64"},
         "tolerations": [{"key": "voice", "operator": "Exists"}],
+        "agents": [
+            {"name": "bar", "volume": {"configMap": {"name": "bar", "items": [{"key": "a", "path": "agent.yaml"}]}}},
+            {"name": "museum_guide", "volume": CLAIM, "subPath": "guide"},
+        ],
+        "agentSecret": "bar-secrets",
         "extraEnv": [{"name": "OTEL_TRACES_SAMPLER", "value": "always_on"}],
         "config": {"otlp_endpoint": "http://collector.monitoring:4317"},
         "networkPolicy": {"egress": [{"to": [{"namespaceSelector": {}}], "ports": [{"port": 4317}]}]},

@@ -31,7 +31,7 @@ from vivavoce.v1 import reply_pb2
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-TEMPLATE = Path(pipelines.dialog.agent.__file__).parent / "template"
+TEMPLATE = Path(pipelines.dialog.agent.__file__).parent / "trades/bookings"
 COFFEE_BAR = Path(demo.__file__).parent / "agents/coffee_bar"
 
 

@@ -46,6 +46,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- if and .Values.networkPolicy.enabled (or .Values.triton.address .Values.config.otlp_endpoint) (not .Values.networkPolicy.egress) -}}
 {{- fail "the NetworkPolicy lets nothing out but DNS: name in networkPolicy.egress where triton.address or config.otlp_endpoint is" -}}
 {{- end -}}
+{{- if and .Values.agents .Values.config.agents -}}
+{{- fail "agents are given twice: leave out agents, or config.agents" -}}
+{{- end -}}
 {{- if gt (int .Values.autoscaling.minReplicas) (int .Values.autoscaling.maxReplicas) -}}
 {{- fail "autoscaling.minReplicas is above autoscaling.maxReplicas: lower the one, or raise the other" -}}
 {{- end -}}
@@ -63,6 +66,10 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{/* NAME=/engines/NAME pairs, or the paths alone, with ":" between them. */}}
 {{- define "vivavoce.engines" -}}
 {{- range $index, $one := .Values.engines }}{{ if $index }}:{{ end }}/engines/{{ $one.name }}{{ end -}}
+{{- end }}
+
+{{- define "vivavoce.agents" -}}
+{{- range $index, $one := .Values.agents }}{{ if $index }}:{{ end }}/agents/{{ $one.name }}{{ end -}}
 {{- end }}
 
 {{- define "vivavoce.variants" -}}

@@ -14,7 +14,7 @@ from pipelines.dialog.agent.folder import check, read_agent, read_agent_scripts
 from pipelines.dialog.agent.problems import AgentError
 from pipelines.dialog.agent.yaml_file import MAX_BYTES, read_yaml
 
-TEMPLATE = Path(pipelines.dialog.agent.__file__).parent / "template"
+TEMPLATE = Path(pipelines.dialog.agent.__file__).parent / "trades/bookings"
 
 FORM = "write one value a line, synonyms behind it: large = big, grande"
 GOOD = """\
