@@ -19,8 +19,9 @@ from pipelines.speech.reply_voice import ReplyVoice
 from pipelines.turns.state import TurnSettings
 from pipelines.vad.endpointing import EndpointingConfig
 from pipelines.vad.turn_end import EndpointingMode
+from service.sessions.reply_queue import LEAD_SECONDS
 from service.sessions.stream_session import StreamSession
-from service.telephone.playout import LEAD_SECONDS, Playout
+from service.telephone.playout import Playout
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
