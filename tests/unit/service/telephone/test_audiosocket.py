@@ -13,9 +13,9 @@ import pytest
 
 from service.config import ServiceConfig
 from service.grpc_server.server_ports import ListenError
+from service.lines import Lines
 from service.telephone import audiosocket
 from service.telephone.audiosocket import AUDIO, ERROR, HANG_UP, KEY, NAME
-from service.telephone.lines import TelephoneLines
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -174,4 +174,4 @@ async def test_a_stopping_service_ends_calls(exchange: Exchange):
 async def test_calls_that_nobody_can_answer(exchange: Exchange, agent: str, knowledge: str, told: str):
     config = ServiceConfig(audiosocket_port=0, call_agent=agent, call_knowledge=knowledge)
     with pytest.raises(ListenError, match=told):
-        TelephoneLines(exchange.host, config)
+        Lines(exchange.host, config)

@@ -175,6 +175,8 @@ class Teller:
     async def tell(self, _: int, message: messages.Message) -> None:
         """Tell what the conversation says."""
         listener, conversation = self.listener, self.present_conversation()
+        if self._playback is not None:
+            await self._playback.follow(message, self.responder)
         match message:
             case messages.SpeechBegan():
                 self._stop_idle_timer()
@@ -194,30 +196,23 @@ class Teller:
             case messages.Reply():
                 await self._replied(message)
             case messages.ReplyAudio():
-                await self._begin_early(message.turn)
-                self._play(message)
-                await self.responder.speak(message)
-                if message.is_last:
-                    self._start_idle_timer()
-            case messages.ReplyHeld() if self._playback is not None:
-                self._playback.hold(message.turn)
-            case messages.ReplyResumed() if self._playback is not None:
-                self._playback.resume(message.turn)
+                await self._spoke(message)
             case messages.Interrupted():
-                if self._playback is not None:
-                    await self._playback.interrupt(message, self.responder.item_of(message.turn))
                 await self.responder.interrupt(message)
             case messages.Notice():
                 await self._noticed(message)
             case messages.ToolCall():
                 await self.responder.begin_call(message)
 
-    def _play(self, audio: messages.ReplyAudio) -> None:
+    async def _spoke(self, audio: messages.ReplyAudio) -> None:
+        await self._begin_early(audio.turn)
         active = self.responder.active
-        if self._playback is None or active is None or active.reply is None or active.reply.turn != audio.turn:
-            return
-        self._playback.conversation = self.conversation
-        self._playback.play(audio, active.id)
+        if self._playback is not None and active is not None and active.reply and active.reply.turn == audio.turn:
+            self._playback.conversation = self.conversation
+            self._playback.play(audio, active.id)
+        await self.responder.speak(audio)
+        if audio.is_last:
+            self._start_idle_timer()
 
     async def _transcribed(self, transcript: messages.Transcript) -> None:
         item = await self.listener.final(transcript)

@@ -6,12 +6,13 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING
 
+from pipelines import messages
 from pipelines.errors import PipelineError
 
 if TYPE_CHECKING:
-    from pipelines.messages import Interrupted, ReplyAudio
     from pipelines.session.conversation import Conversation
     from service.api.http.openai.realtime.items import Item
+    from service.api.http.openai.realtime.responses import Responder
     from service.api.http.openai.realtime.sending import EventSender
     from service.sessions.reply_queue import ReplyQueue
 
@@ -36,21 +37,22 @@ class TrackPlayback:
         self._responses: dict[int, str] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def play(self, audio: ReplyAudio, response_id: str) -> None:
+    def play(self, audio: messages.ReplyAudio, response_id: str) -> None:
         """Queue a piece of a reply, which a response tells."""
         self._responses[audio.turn] = response_id
         self._speech.add(audio.turn, audio.start_seconds, audio.audio, is_last=audio.is_last)
 
-    def hold(self, turn: int) -> None:
-        """Stop a reply, and keep what is left of it."""
-        self._speech.hold(turn)
+    async def follow(self, message: messages.Message, responder: Responder) -> None:
+        """Hold, resume or drop a reply as the conversation says."""
+        match message:
+            case messages.ReplyHeld(turn):
+                self._speech.hold(turn)
+            case messages.ReplyResumed(turn):
+                self._speech.resume(turn)
+            case messages.Interrupted(turn):
+                await self._drop(message, responder.item_of(turn))
 
-    def resume(self, turn: int) -> None:
-        """Go on with a reply that was held."""
-        self._speech.resume(turn)
-
-    async def interrupt(self, interrupted: Interrupted, item: Item | None) -> None:
-        """Drop what is left of a reply, and tell how much of its item was heard."""
+    async def _drop(self, interrupted: messages.Interrupted, item: Item | None) -> None:
         self._speech.drop(interrupted.turn)
         response = self._responses.pop(interrupted.turn, None)
         if self.turn == interrupted.turn:

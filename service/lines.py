@@ -1,9 +1,10 @@
-"""All ways on which telephone calls come to a service."""
+"""All ways on which calls come to a service: from telephone switches, and over WebRTC."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from service.config import ConfigError
 from service.grpc_server.server_ports import ListenError
 from service.telephone.audiosocket import AudioSocketServer
 from service.telephone.media_streams import MediaStreams
@@ -13,11 +14,12 @@ if TYPE_CHECKING:
 
     from starlette.routing import BaseRoute
 
+    from service.api.http.openai.realtime.calls import RealtimeCalls
     from service.config import ServiceConfig
     from service.sessions.host import SessionHost
 
 
-class TelephoneLines:
+class Lines:
     """Lines of a service, as its configuration has them.
 
     Args:
@@ -25,9 +27,10 @@ class TelephoneLines:
         config: of the service.
 
     Attributes:
-        routes: of the HTTP port, on which media streams come.
+        routes: of the HTTP port, on which media streams and offers come.
 
     Raises:
+        ConfigError: a package is not there.
         ListenError: the agent or the knowledge base that is to answer is not there.
     """
 
@@ -38,9 +41,9 @@ class TelephoneLines:
                 there = f"choose one of {', '.join(sorted(known))}" if known else f"serve one with --{kind}"
                 raise ListenError(f"calls cannot be answered: there is no --call-{kind} {name!r}: {there}")
         self._sockets = AudioSocketServer(host, config.host, config.audiosocket_port, agent, knowledge)
-        self.routes: Sequence[BaseRoute] = ()
-        if config.media_streams:
-            self.routes = MediaStreams(host, agent, knowledge).routes
+        self._web_calls = _web_calls(host, config)
+        streams = MediaStreams(host, agent, knowledge).routes if config.media_streams else ()
+        self.routes: Sequence[BaseRoute] = (*streams, *(self._web_calls.routes if self._web_calls else ()))
 
     @property
     def audiosocket_port(self) -> int:
@@ -58,3 +61,20 @@ class TelephoneLines:
     async def close(self) -> None:
         """End all calls."""
         await self._sockets.close()
+        if self._web_calls is not None:
+            await self._web_calls.close()
+
+
+def _web_calls(host: SessionHost, config: ServiceConfig) -> RealtimeCalls | None:
+    """Return the calls over WebRTC; None where they are not served."""
+    if not config.webrtc:
+        return None
+    try:
+        from service.api.http.openai.realtime.calls import RealtimeCalls  # noqa: PLC0415 - only where it is wanted
+        from service.webrtc.network import Network  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            f"WebRTC needs a package that is not there ({error.name}): install it with `pip install '.[webrtc]'` in a "
+            "checkout of the project, or leave out --webrtc"
+        ) from error
+    return RealtimeCalls(host, Network(config.host, config.public_address, config.ice_servers))
