@@ -1,4 +1,4 @@
-"""All ways on which calls come to a service: from telephone switches, and over WebRTC."""
+"""Lines of a service: telephone switches, and WebRTC."""
 
 from __future__ import annotations
 

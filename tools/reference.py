@@ -40,6 +40,7 @@ _PAGES = {
     "agents": "agents.md",
     "audiosocket_port": "telephone.md",
     "media_streams": "telephone.md#twilio-and-telnyx",
+    "webrtc": "http.md#webrtc",
     "sessions": "agents.md#sessions",
     "knowledge": "knowledge.md",
     "variants": "model_rollout.md#variants",

@@ -81,7 +81,7 @@ class ReplyQueue:
             await self._changed.wait()
 
     def take(self) -> bytes:
-        """Take the next frame; a short one at the end of what there is, an empty one where there is nothing."""
+        """Take the next frame; a short one at the end, an empty one for silence."""
         frame = bytearray()
         turn = self._waiting[0].turn if self._waiting else 0
         while self._can_play and self._waiting[0].turn == turn and len(frame) < self._frame_bytes:

@@ -1,1 +1,1 @@
-"""WebRTC: one client's tracks and data channel, on aiortc; imported where it is served."""
+"""WebRTC on aiortc: a client's tracks and data channel."""

@@ -1,4 +1,4 @@
-"""Addresses of WebRTC: those that are listened on, and the servers that help behind a NAT."""
+"""Addresses of WebRTC, and the servers that help behind a NAT."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Network:
         return RTCConfiguration(iceServers=[_server(url) for url in self.ice_servers])
 
     async def gather(self, transport: RTCIceTransport) -> None:
-        """Open the ports of a transport; without this, aiortc opens all of the machine's but the loopback's."""
+        """Open a transport's ports; aiortc itself leaves the loopback out."""
         connection: Connection = transport.iceGatherer._connection  # noqa: SLF001 - it has no other place for addresses
         connection._local_candidates_start = True  # noqa: SLF001
         candidates = await connection.get_component_candidates(1, self._addresses(), _GATHER_SECONDS)

@@ -1,4 +1,4 @@
-"""Offers of clients, in SDP (RFC 8866): refused by name before anything is opened for them."""
+"""Offers of clients in SDP (RFC 8866), checked before a port is opened."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ADDRESS, _PROTOCOL, _CANDIDATE_FIELDS = 4, 2, 8
 
 
 def checked_offer(text: str) -> str:
-    """Return an offer that can be answered, without candidates that are not looked up.
+    """Return an offer that can be answered, without candidates of names.
 
     Raises:
         InvalidInputError: it is none, or offers what is not served.
@@ -71,7 +71,10 @@ def _check(offer: SessionDescription) -> None:
 
 
 def _is_address(line: str) -> bool:
-    """Return whether a candidate is a UDP port of an address: names of hosts are not looked up for callers."""
+    """Return whether a candidate is a UDP port of an address.
+
+    Names of hosts are not looked up for callers.
+    """
     fields = line.removeprefix(_CANDIDATE).split()
     if len(fields) < _CANDIDATE_FIELDS or fields[_PROTOCOL].lower() != "udp":
         return False

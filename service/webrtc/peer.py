@@ -148,7 +148,7 @@ class Peer:
             raise NotConnectedError
 
     async def receive(self) -> str | bytes | None:
-        """Return the next event, or piece of audio as `tracks.HEARD`; None when the client is gone.
+        """Return the next event, or audio as `tracks.HEARD`; None at the end.
 
         Raises:
             TooManyEventsError: the client sends more than can be read.

@@ -36,7 +36,7 @@ _MAX_GAP_SAMPLES = CLOCK_HZ
 
 
 class OpusListener:
-    """Decodes what is heard on a track; lost packets become silence, so that time goes on.
+    """Decoder of what is heard; lost packets become silence.
 
     Args:
         hear: takes 16-bit samples at 48 kHz.

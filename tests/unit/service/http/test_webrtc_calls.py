@@ -20,8 +20,8 @@ from service.webrtc.network import Network
 from service.webrtc.offers import MAX_OFFER_BYTES
 from tests.unit.pipelines.dialog.agents import agent_of
 from tests.unit.service.http.running import Openai, client, running
-from tests.unit.service.http.web_caller import RATE_HZ, WebCaller, calling, form
 from tests.unit.service.telephone.exchange import OrderingModels
+from tests.web_caller import RATE_HZ, WebCaller, calling, form
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Sequence

@@ -123,7 +123,7 @@ class Settings:
     dialog: AgentSession = field(default_factory=AgentSession)
 
     def on_tracks(self, heard: AudioFormat, spoken: SpeechFormat) -> Settings:
-        """Return the settings for audio beside the events, whose formats are the transport's."""
+        """Return the settings with a transport's own formats of audio."""
         config = self.config
         if config.reply_voice is not None:
             voice = dataclasses.replace(config.reply_voice, audio_format=spoken, lead_seconds=TRACK_LEAD_SECONDS)

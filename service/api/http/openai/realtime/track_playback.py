@@ -1,4 +1,4 @@
-"""Playback of a session's spoken replies on a track, and the events that tell of it."""
+"""Playback of spoken replies on a track, told in events."""
 
 from __future__ import annotations
 
