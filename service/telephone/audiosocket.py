@@ -1,7 +1,6 @@
 """AudioSocket, the protocol of Asterisk's application of that name, over TCP.
 
-Frames have a kind (one byte), a length (two, big-endian) and a payload. The first one names the call by a UUID.
-Specification: Asterisk, `res_audiosocket`; https://docs.asterisk.org/Configuration/Channel-Drivers/AudioSocket/
+The first frame names the call by a UUID.
 """
 
 from __future__ import annotations
@@ -15,6 +14,18 @@ from typing import TYPE_CHECKING
 from pipelines.audio.formats import Encoding
 from pipelines.errors import PipelineError, ReportedError
 from service.grpc_server.server_ports import ListenError
+from service.telephone.audiosocket_frames import (
+    AUDIO,
+    BYTES_PER_SAMPLE,
+    ERROR,
+    HANG_UP,
+    KEY,
+    KEYS,
+    NAME,
+    RATE_HZ,
+    frame_of,
+    read_frame,
+)
 from service.telephone.call import Call, Keys, Line, Sound
 
 if TYPE_CHECKING:
@@ -24,14 +35,12 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-HANG_UP, NAME, KEY, AUDIO, ERROR = 0x00, 0x01, 0x03, 0x10, 0xFF
-RATE_HZ, BYTES_PER_SAMPLE = 8_000, 2
 NAME_SECONDS = 5.0
 """Time for the frame that names the call."""
 SILENT_SECONDS = 60.0
 """A switch that sends nothing for so long has gone: one with a call sends audio all the time."""
 MAX_CONNECTIONS = 1_024
-_HEADER_BYTES, _UUID_BYTES = 3, 16
+_UUID_BYTES = 16
 
 
 class BadFrameError(PipelineError):
@@ -61,7 +70,7 @@ class AudioSocketSwitch:
         """
         try:
             async with asyncio.timeout(NAME_SECONDS):
-                kind, payload = await self._frame()
+                kind, payload = await read_frame(self._reader)
         except (TimeoutError, asyncio.IncompleteReadError):
             raise BadFrameError(f"no name of the call came within {NAME_SECONDS:g} s: use AudioSocket()") from None
         if kind != NAME or len(payload) != _UUID_BYTES:
@@ -77,7 +86,7 @@ class AudioSocketSwitch:
         while True:
             try:
                 async with asyncio.timeout(SILENT_SECONDS):
-                    kind, payload = await self._frame()
+                    kind, payload = await read_frame(self._reader)
             except (TimeoutError, OSError, asyncio.IncompleteReadError):
                 self._is_over = True
                 return
@@ -85,7 +94,7 @@ class AudioSocketSwitch:
                 yield Sound(payload)
             elif kind == KEY:
                 key = payload.decode("ascii", "replace")
-                if key in set("0123456789*#ABCD"):
+                if key in KEYS:
                     yield Keys(key)
             elif kind in {HANG_UP, ERROR}:
                 self._is_over = True
@@ -105,14 +114,10 @@ class AudioSocketSwitch:
         """Give the call back to the dialplan."""
         await self._send(HANG_UP, b"")
 
-    async def _frame(self) -> tuple[int, bytes]:
-        header = await self._reader.readexactly(_HEADER_BYTES)
-        return header[0], await self._reader.readexactly(int.from_bytes(header[1:], "big"))
-
     async def _send(self, kind: int, payload: bytes) -> None:
         # The end of the connection is told by its other side.
         with contextlib.suppress(OSError):
-            self._writer.write(bytes((kind,)) + len(payload).to_bytes(2, "big") + payload)
+            self._writer.write(frame_of(kind, payload))
             await self._writer.drain()
 
 

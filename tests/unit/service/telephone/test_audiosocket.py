@@ -15,7 +15,7 @@ from service.config import ServiceConfig
 from service.grpc_server.server_ports import ListenError
 from service.lines import Lines
 from service.telephone import audiosocket
-from service.telephone.audiosocket import AUDIO, ERROR, HANG_UP, KEY, NAME
+from service.telephone.audiosocket_frames import AUDIO, ERROR, HANG_UP, KEY, NAME
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
