@@ -270,7 +270,7 @@ async def serving(
         reported = capacity.utilization if config.load_reports else None
         calls, callers = telemetry.call_observer, authenticator(config)
         doors = Doors(config.host, config.port, callers, credentials, calls, reported)
-        lines = Lines(host, config)
+        lines = Lines(host, config, calls)
         http = http_server(config, apis, readiness.is_serving, callers, calls, host.client_secrets, lines.routes)
         # Until the last turn has ended: a model that is lost meanwhile comes back.
         _until_exit(cleanup, tasks.create_task(watchdog.watch(readiness.is_ready), name="watchdog"))

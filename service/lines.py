@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from service.api.http.openai.realtime.calls import RealtimeCalls
     from service.config import ServiceConfig
     from service.sessions.host import SessionHost
+    from service.telemetry.call_observer import CallObserver
 
 
 class Lines:
@@ -25,6 +26,7 @@ class Lines:
     Args:
         host: makes the conversations.
         config: of the service.
+        observer: hears of calls.
 
     Attributes:
         routes: of the HTTP port, on which media streams and offers come.
@@ -34,13 +36,13 @@ class Lines:
         ListenError: the agent or the knowledge base that is to answer is not there.
     """
 
-    def __init__(self, host: SessionHost, config: ServiceConfig) -> None:
+    def __init__(self, host: SessionHost, config: ServiceConfig, observer: CallObserver | None = None) -> None:
         agent, knowledge = config.call_agent, config.call_knowledge
         for name, known, kind in ((agent, host.dialogs.agents, "agent"), (knowledge, host.knowledge, "knowledge")):
             if name and name not in known:
                 there = f"choose one of {', '.join(sorted(known))}" if known else f"serve one with --{kind}"
                 raise ListenError(f"calls cannot be answered: there is no --call-{kind} {name!r}: {there}")
-        self._sockets = AudioSocketServer(host, config.host, config.audiosocket_port, agent, knowledge)
+        self._sockets = AudioSocketServer(host, config.host, config.audiosocket_port, agent, knowledge, observer)
         self._web_calls = _web_calls(host, config)
         streams = MediaStreams(host, agent, knowledge).routes if config.media_streams else ()
         self.routes: Sequence[BaseRoute] = (*streams, *(self._web_calls.routes if self._web_calls else ()))

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 
 from pipelines.audio.formats import Encoding
 from pipelines.errors import PipelineError, ReportedError
+from service.api.http.problems import report
 from service.grpc_server.server_ports import ListenError
+from service.telemetry.call_observer import CallObserver, telling
 from service.telephone.audiosocket_frames import (
     AUDIO,
     BYTES_PER_SAMPLE,
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+METHOD = "AUDIOSOCKET"
+"""By which metrics and traces know these calls."""
 NAME_SECONDS = 5.0
 """Time for the frame that names the call."""
 SILENT_SECONDS = 60.0
@@ -130,14 +134,24 @@ class AudioSocketServer:
         port: to listen on; 0 for one that the kernel chooses; None: nothing is opened.
         agent: who answers; "": every turn stands alone.
         knowledge: knowledge base that answers are looked for in; "": none.
+        observer: hears of calls.
 
     Attributes:
         port: the port, once it is open.
     """
 
-    def __init__(self, host: SessionHost, address: str, port: int | None, agent: str = "", knowledge: str = "") -> None:
+    def __init__(
+        self,
+        host: SessionHost,
+        address: str,
+        port: int | None,
+        agent: str = "",
+        knowledge: str = "",
+        observer: CallObserver | None = None,
+    ) -> None:
         self.port = port
         self._host = host
+        self._observer = observer or CallObserver()
         self._address = "127.0.0.1" if address.startswith("unix:") else address.strip("[]")
         self._line = Line(Encoding.LINEAR_PCM, RATE_HZ, BYTES_PER_SAMPLE, agent, (knowledge,) if knowledge else ())
         self._server: asyncio.Server | None = None
@@ -178,13 +192,20 @@ class AudioSocketServer:
         switch = AudioSocketSwitch(reader, writer)
         try:
             if len(self._calls) <= MAX_CONNECTIONS:
-                await switch.begin()
-                await Call(self._host, self._line, switch, switch.name if self._line.agent else "").hold()
-        except (PipelineError, ReportedError) as error:
-            logger.warning("a call was ended: %s", error)
+                with telling(self._observer), self._observer.serving(METHOD, {}):
+                    await self._hold(switch)
         except asyncio.CancelledError:
             logger.info("a call was ended, because the service stops")
         finally:
             await switch.hang_up()
             self._calls.discard(task)
             writer.close()
+
+    async def _hold(self, switch: AudioSocketSwitch) -> None:
+        try:
+            await switch.begin()
+            await Call(self._host, self._line, switch, switch.name if self._line.agent else "").hold()
+        except ReportedError as error:
+            report(error)
+        except BadFrameError as error:
+            logger.warning("a call was ended: %s", error)

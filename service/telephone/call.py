@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-TOGETHER_SECONDS = 0.04
-"""Sound that is handed on at a time: two frames of most switches."""
+TOGETHER_SECONDS = 0.02
+"""Sound that is handed on at a time: a frame of most switches. More would be latency."""
 
 LAST_WORDS_SECONDS = 30.0
 """Time for the last words of an agent to be heard before the call is ended."""

@@ -158,6 +158,8 @@ async def test_who_finds_no_place_is_hung_up_on(exchange: Exchange):
             await telephone.until(lambda telephone=telephone: telephone.audio_frames)
         refused = await stack.enter_async_context(ringing(exchange))
         await asyncio.wait_for(refused.hung_up.wait(), 10)
+    assert exchange.observer.served == ["AUDIOSOCKET"] * 5
+    assert exchange.observer.refused_because == ["TOO_MANY_CONVERSATIONS"]
 
 
 async def test_a_stopping_service_ends_calls(exchange: Exchange):
