@@ -100,6 +100,27 @@ def _restart_without_grpc_log() -> None:
     "--call-knowledge", metavar="NAME", help="Look answers to callers up in this knowledge base.  [default: none]"
 )
 @click.option(
+    "--record-calls",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path),
+    help="Record telephone calls into this folder, once they were told; encrypted by VIVAVOCE_SESSION_KEY.  "
+    "[default: none]",
+)
+@click.option(
+    "--recording-announcement",
+    metavar="TEXT",
+    default="This call is recorded.",
+    show_default=True,
+    help="Say this before a caller is recorded.",
+)
+@click.option(
+    "--recording-days",
+    type=click.FloatRange(0, 3_650, min_open=True),
+    default=30.0,
+    show_default=True,
+    help="Delete recordings after so many days.",
+)
+@click.option(
     "--triton",
     metavar="HOST:PORT|unix:PATH",
     help="Use this Triton (gRPC) instead of starting one.",

@@ -30,6 +30,7 @@ _WEEK_MINUTES = 7 * 24 * 60
 _DAY_MINUTES = 24 * 60.0
 _MAX_DRAIN_SECONDS = 3600
 _MAX_LATE_SECONDS = 60
+_MAX_RECORDING_DAYS = 3_650
 
 _LEAST_MEMORY_MIB = 256
 """What the smallest of Triton's processes needs."""
@@ -61,6 +62,9 @@ class ServiceConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     ice_servers: tuple[str, ...] = ()
     call_agent: str = ""
     call_knowledge: str = ""
+    record_calls: Path | None = None
+    recording_announcement: str = "This call is recorded."
+    recording_days: Annotated[float, Meta(gt=0, le=_MAX_RECORDING_DAYS)] = 30.0
     triton: str | None = None
     model_repository: Path | None = None
     engines: tuple[Path, ...] = ()
@@ -258,6 +262,10 @@ def _check_together(config: ServiceConfig) -> None:
         raise ConfigError("with --no-admin there is no socket: leave out --admin-socket or --no-admin")
     if config.recordings_port is not None and config.host.startswith("unix:"):
         raise ConfigError("recordings come over TCP: leave out --recordings-port, or give an address as --host")
+    if config.record_calls and config.audiosocket_port is None and not config.media_streams:
+        raise ConfigError("telephone calls are recorded: give --audiosocket-port or --media-streams, or leave it out")
+    if config.record_calls and not config.recording_announcement.strip():
+        raise ConfigError("nobody is recorded unawares: give a --recording-announcement, or leave out --record-calls")
     if config.http_origins and config.http_port is None:
         raise ConfigError("origins are of pages that call over HTTP: give --http-port, or leave out --http-origin")
     _check_calls(config)

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from service.sessions.host import SessionHost
+    from service.telephone.recordings import Recording
 
 logger = logging.getLogger(__name__)
 
@@ -135,6 +136,7 @@ class AudioSocketServer:
         agent: who answers; "": every turn stands alone.
         knowledge: knowledge base that answers are looked for in; "": none.
         observer: hears of calls.
+        recording: how calls are recorded; None: they are not.
 
     Attributes:
         port: the port, once it is open.
@@ -148,12 +150,15 @@ class AudioSocketServer:
         agent: str = "",
         knowledge: str = "",
         observer: CallObserver | None = None,
+        recording: Recording | None = None,
     ) -> None:
         self.port = port
         self._host = host
         self._observer = observer or CallObserver()
         self._address = "127.0.0.1" if address.startswith("unix:") else address.strip("[]")
-        self._line = Line(Encoding.LINEAR_PCM, RATE_HZ, BYTES_PER_SAMPLE, agent, (knowledge,) if knowledge else ())
+        self._line = Line(
+            Encoding.LINEAR_PCM, RATE_HZ, BYTES_PER_SAMPLE, agent, (knowledge,) if knowledge else (), recording
+        )
         self._server: asyncio.Server | None = None
         self._calls: set[asyncio.Task[None]] = set()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from tests.unit.pipelines.fakes import INSTANT
 from tests.unit.pipelines.spoken import SpeakingModels
 
 if TYPE_CHECKING:
+    import contextlib
     from collections.abc import Mapping
 
     from service.sessions.host import SessionHost
