@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import aiohttp
 import numpy as np
-from aiortc import MediaStreamTrack, RTCConfiguration, RTCPeerConnection, RTCSessionDescription
+from aiortc import MediaStreamTrack, RTCConfiguration, RTCIceCandidate, RTCPeerConnection, RTCSessionDescription
 from av import AudioFrame
 
 if TYPE_CHECKING:
@@ -101,6 +101,10 @@ class WebCaller:
 
     async def accept(self, answer: str) -> None:
         await self.connection.setRemoteDescription(RTCSessionDescription(answer, "answer"))
+
+    def candidates(self) -> list[RTCIceCandidate]:
+        """Those of the service."""
+        return self.connection.sctp.transport.transport.getRemoteCandidates()
 
     def send(self, kind: str, **members: Any) -> None:
         self.channel.send(json.dumps({"type": kind, **members}))

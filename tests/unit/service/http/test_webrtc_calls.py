@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import shutil
+import socket
+import subprocess
 import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -25,11 +29,13 @@ from tests.web_caller import RATE_HZ, WebCaller, calling, form
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+    from pathlib import Path
 
     import aiohttp
 
     from pipelines.models.synthesis_port import SpeechPart
 
+TURN_SERVER = shutil.which("turnserver")
 BAR = '{"type": "realtime", "vivavoce": {"agent": "bar"}}'
 
 
@@ -272,3 +278,53 @@ async def test_speech_is_told_from_lost_packets(exchange: Exchange):
         stopped = [event for event in caller.events if event["type"] == "input_audio_buffer.speech_stopped"][-1]
         began = [event for event in caller.events if event["type"] == "input_audio_buffer.speech_started"][-1]
         assert stopped["audio_end_ms"] - began["audio_start_ms"] == pytest.approx(2_000, abs=500)
+
+
+@contextlib.asynccontextmanager
+async def turn_server(folder: Path) -> AsyncIterator[int]:
+    """The port of coturn."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+        one.bind(("127.0.0.1", 0))
+        port = one.getsockname()[1]
+    assert TURN_SERVER is not None
+    process = await asyncio.create_subprocess_exec(
+        *(TURN_SERVER, "-n", "--log-file", "stdout", "--no-cli", "--no-tls", "--no-dtls", "--no-tcp"),
+        *("--listening-ip", "127.0.0.1", "--relay-ip", "127.0.0.1", "--listening-port", str(port)),
+        *("--lt-cred-mech", "--user", "me:secret", "--realm", "example.org", "--allow-loopback-peers"),
+        *("--pidfile", str(folder / "pid"), "--db", str(folder / "db")),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        await asyncio.sleep(1.0)
+        yield port
+    finally:
+        process.terminate()
+        await asyncio.wait_for(process.wait(), 20)
+
+
+class RelayedNetwork(Network):
+    """Has no address of its own that a caller could reach."""
+
+    def _addresses(self) -> list[str]:
+        return []
+
+
+@pytest.mark.skipif(TURN_SERVER is None, reason="apt-get install coturn")
+async def test_a_service_is_reached_by_turn_alone(exchange: Exchange, tmp_path: Path):
+    async with turn_server(tmp_path) as port:
+        network = RelayedNetwork("127.0.0.1", "", (f"turn:me:secret@127.0.0.1:{port}",))
+        calls = RealtimeCalls(exchange.openai.host, network)
+        async with running(calls.routes) as server, client(server) as session, calling(session) as caller:
+            assert {candidate.type for candidate in caller.candidates()} == {"relay"}
+            await caller.until("session.created")
+            await calls.close()
+
+
+async def test_a_service_behind_a_nat_tells_its_public_address(exchange: Exchange):
+    calls = RealtimeCalls(exchange.openai.host, Network("127.0.0.1", "192.0.2.9"))
+    async with running(calls.routes) as server, client(server) as session, calling(session) as caller:
+        own, public = sorted(caller.candidates(), key=lambda candidate: candidate.ip)
+        assert (own.ip, own.type, public.ip, public.type) == ("127.0.0.1", "host", "192.0.2.9", "srflx")
+        assert own.port == public.port
+        await calls.close()
