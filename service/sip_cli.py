@@ -19,7 +19,11 @@ _SERVICE = re.compile(r"(\[[^\s\]]+\]|[^\s:]+):(\d{1,5})")
 
 
 @click.command()
-@click.option("--listen", metavar="ADDRESS[:PORT]", help="Answer calls to this address of the machine; port 5060.")
+@click.option(
+    "--listen",
+    metavar="ADDRESS[:PORT]",
+    help="Answer calls to this address of the machine, or register from it; port 5060.",
+)
 @click.option(
     "--register",
     metavar="sip:USER@HOST",
@@ -34,8 +38,8 @@ def sip(listen: str | None, register: str | None, service: str, max_calls: int, 
     found = _SERVICE.fullmatch(service)
     if found is None:
         raise click.ClickException(f"{service!r} is no address: give --to HOST:PORT, as `vivavoce serve` prints it")
-    if (listen is None) == (register is None):
-        raise click.ClickException("calls come from one place: give --listen or --register")
+    if listen is None and register is None:
+        raise click.ClickException("calls come from somewhere: give --listen or --register")
     try:
         from baresip import BaresipError  # noqa: PLC0415 - an extra
 
@@ -45,24 +49,20 @@ def sip(listen: str | None, register: str | None, service: str, max_calls: int, 
             f"SIP needs a package that is not there ({error.name}): install it with `pip install '.[sip]'` in a "
             "checkout of the project"
         ) from error
-    if listen is not None:
-        place = _LISTEN.fullmatch(listen)
-        if place is None:
-            raise click.ClickException(
-                f"{listen!r} is no address of this machine: give --listen ADDRESS or ADDRESS:PORT"
-            )
-        line = Line(place[1], int(place[2] or 5060), max_calls=max_calls)
-    else:
-        account = _REGISTER.fullmatch(register or "")
-        if account is None:
-            raise click.ClickException(f"{register!r} is no account: give --register sip:USER@HOST")
-        line = Line(
-            registrar=account[2],
-            user=account[1],
-            password=password,
-            transport=cast('Literal["udp", "tcp", "tls"]', account[3] or "udp"),
-            max_calls=max_calls,
-        )
+    place, account = _LISTEN.fullmatch(listen or "0"), _REGISTER.fullmatch(register or "sip:vivavoce@nowhere")
+    if place is None:
+        raise click.ClickException(f"{listen!r} is no address of this machine: give --listen ADDRESS or ADDRESS:PORT")
+    if account is None:
+        raise click.ClickException(f"{register!r} is no account: give --register sip:USER@HOST")
+    line = Line(
+        address=place[1] if listen else "",
+        port=int(place[2] or 5060),
+        registrar=account[2] if register else "",
+        user=account[1],
+        password=password,
+        transport=cast('Literal["udp", "tcp", "tls"]', account[3] or "udp"),
+        max_calls=max_calls,
+    )
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     logging.getLogger("baresip").setLevel(logging.CRITICAL)
     try:
