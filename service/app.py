@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from grpc_health.v1 import health
 
 from pipelines.dialog.agent.problems import AgentError
+from pipelines.dialog.dialog_stage import DialogStage
 from pipelines.knowledge.store.port import KnowledgeStoreError
 from pipelines.load.utilization import Utilization
 from pipelines.load.workload import Workload
@@ -67,7 +68,7 @@ from service.triton.settings import SettingsError
 from service.triton.supervisor import TritonGaveUpError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 
     import grpc
 
@@ -170,8 +171,17 @@ class Registries:
         """Add what answering from knowledge bases needs; nothing where there are none."""
         if not bases.names:
             return self
-        stages = self.stages.replacing(AnsweringStage(bases))
-        return replace(self, engines=self.engines.including(EMBEDDING), stages=stages)
+        return replace(self, engines=self._embedding(), stages=self.stages.replacing(AnsweringStage(bases)))
+
+    def with_agents(self, agents: Collection[object]) -> Registries:
+        """Add what understanding by agents' sentences needs, if there are agents."""
+        if not agents:
+            return self
+        stages = self.stages.replacing(DialogStage(compares_meaning=True))
+        return replace(self, engines=self._embedding(), stages=stages)
+
+    def _embedding(self) -> EngineRegistry:
+        return self.engines if EMBEDDING.name in self.engines.names else self.engines.including(EMBEDDING)
 
     def with_speakers(self, speakers: Speakers) -> Registries:
         """Add what telling speakers apart needs; nothing where that is not served."""
@@ -205,7 +215,7 @@ async def serving(
         own = await agent_bases(config.agents, config.knowledge, config.model_repository, os.environ)
         bases = open_bases({**own, **config.knowledge}, cleanup)
         speaking = Speakers(is_served=config.diarization, folder=config.speakers)
-        lists = lists.with_bases(bases).with_speakers(speaking)
+        lists = lists.with_bases(bases).with_agents(config.agents).with_speakers(speaking)
         models = served_models(config, lists.engines, cleanup)
         rollout, client, watchdog = models.rollout, models.client, models.watchdog
         voice, utilization, telemetry = SileroModel(), Utilization(), Telemetry(config)
@@ -217,7 +227,10 @@ async def serving(
         )
         styles = tasks.create_task(prepare(), name="transcript styles")
         rehearsed = RehearsedModels(
-            watchdog, lambda: asyncio.shield(styles), lambda: hold_first_turns(rollout.active, voice)
+            watchdog,
+            lambda: asyncio.shield(styles),
+            lambda: hold_first_turns(rollout.active, voice),
+            lambda: host.dialogs.prepare(rollout.active),
         )
         admission, model_server = _admission(config, models, rehearsed, capacity, open_conversations, voice)
         cleanup.callback(lambda: telemetry.log.sum_up(admission.refused))

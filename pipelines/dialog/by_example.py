@@ -1,50 +1,143 @@
-"""Understanding by example sentences, for scripts: deterministic, no model."""
+"""Understanding by an agent's sentences, where no engine knows its intents."""
 
 from __future__ import annotations
 
-import math
+import dataclasses
 import re
-from collections import Counter
 from typing import TYPE_CHECKING
 
-from pipelines.dialog.agent.value_list import words_of
-from pipelines.dialog.wishes import denies
+import numpy as np
+
+from pipelines.dialog.wishes import MIN_CONFIDENCE, denies
+from pipelines.models.embedding_port import MAX_TEXTS
 from pipelines.stages.understanding import NO_INTENT, Reading, Understanding
-from pipelines.text.clauses import split_clauses
+from pipelines.text.clauses import Clause, split_clauses
 from pipelines.text.values import find_values
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Set as AbstractSet
+    from collections.abc import Callable, Mapping, Sequence
+
+    import numpy.typing as npt
 
     from pipelines.dialog.agent.agent import Agent
+    from pipelines.models.embedding_port import EmbeddingModel
 
-_MARK = re.compile(r"\[([^\[\]]+)\]\([^()]+\)")
-"""Slot that a sentence marks for training: ``fly to [Rome](goal)``."""
+    Embed = Callable[[Sequence[str]], npt.NDArray[np.float32]]
 
-MIN_LIKENESS = 0.6
-"""Least likeness of a text and a sentence, 0 to 1, of one intent."""
+MAX_PIECES = 4
+MIN_PIECE_WORDS = 2
+MIN_WISH_CONFIDENCE = 0.6
+"""Of a piece that is a wish of its own, beside others."""
+_MARKS = re.compile(r"[,.;:!?]+\s+|\s+(?:and|so|but)\s+", re.IGNORECASE)
 
 
-class ExampleUnderstanding:
-    """Finds the intent whose sentences are most like a text.
+def is_unknown_to(agent: Agent, understanding: Understanding) -> bool:
+    """Return whether an engine seems to know no intent of an agent."""
+    if not agent.sentences:
+        return False
+    told = (understanding.intent, *understanding.considered)
+    return all(agent.intent_named(name) is None for name in told)
 
-    Sentences are compared as sets of words, of which rare ones count more. Every value of a list counts as one word.
+
+def by_example(
+    agent: Agent, text: str, understanding: Understanding, vectors: Mapping[str, npt.NDArray[np.float32]] | None = None
+) -> Understanding:
+    """Return an understanding with the intents whose sentences a turn is most like.
 
     Args:
         agent: with sentences and value lists.
+        text: what was said or typed.
+        understanding: of an engine, whose values stay.
+        vectors: those of :func:`parts_of`; None: words alone are compared.
+    """
+    known = vectors or {}
+
+    def read(part: str, start: int, end: int) -> tuple[str, float]:
+        values = [
+            dataclasses.replace(value, start=value.start - start, end=value.end - start)
+            for value in understanding.values
+            if start <= value.start and value.end <= end
+        ]
+        like = agent.examples.most_like(part, values, known.get(part))
+        return (like.intent if like.confidence >= MIN_CONFIDENCE else NO_INTENT), like.confidence
+
+    clauses = split_clauses(text)
+    parts = [(clause, *read(clause.of(text), clause.start, clause.end)) for clause in clauses if len(clauses) > 1]
+    # Of talkative callers one piece is the wish.
+    pieces = [read(text[start:end], start, end) for start, end in (*_pieces(text), (0, len(text)))]
+    intent, confidence = max((*pieces, *(part[1:] for part in parts)), key=lambda one: one[1])
+    if not all(part != NO_INTENT or denies(clause.of(text)) for clause, part, _ in parts):
+        parts = []
+    parts = parts or _wishes(text, read)
+    readings = tuple(
+        Reading(part, sure, (), "command", denies(clause.of(text)), clause.start, clause.end)
+        for clause, part, sure in parts
+    )
+    # A slot that has the name of another engine's by chance means something else.
+    wanted = {name for it in agent.intents.values() for slot in it.slots.values() for name in slot.heard_as}
+    slots = tuple(slot for slot in understanding.slots if slot.name in wanted)
+    return dataclasses.replace(understanding, intent=intent, confidence=confidence, slots=slots, readings=readings)
+
+
+def _wishes(text: str, read: Callable[[str, int, int], tuple[str, float]]) -> list[tuple[Clause, str, float]]:
+    """Return wishes without verbs: "a pizza Hawaii, and three beers"."""
+    wishes: list[tuple[Clause, str, float]] = []
+    for start, end in _places(text):
+        intent, sure = read(text[start:end], start, end)
+        is_own = intent != NO_INTENT and sure >= MIN_WISH_CONFIDENCE
+        if wishes and (not is_own or intent == wishes[-1][1]):
+            clause, before, least = wishes[-1]
+            wishes[-1] = Clause(clause.start, end), before, least
+        elif is_own:
+            wishes.append((Clause(0 if not wishes else start, end), intent, sure))
+    return wishes if len(wishes) > 1 else []
+
+
+def parts_of(text: str) -> tuple[str, ...]:
+    """Return the texts that are compared: the whole, its clauses and pieces."""
+    clauses = (clause.of(text) for clause in split_clauses(text))
+    return tuple(dict.fromkeys((text, *clauses, *(text[start:end] for start, end in _pieces(text)))))
+
+
+def _places(text: str) -> list[tuple[int, int]]:
+    """Return all pieces between marks."""
+    marks = [found.span() for found in _MARKS.finditer(text)]
+    return list(zip([0, *(end for _, end in marks)], [*(start for start, _ in marks), len(text)], strict=True))
+
+
+def _pieces(text: str) -> list[tuple[int, int]]:
+    """Return the longest pieces between marks, where there are several."""
+    places = _places(text)
+    long = [place for place in places if len(text[place[0] : place[1]].split()) >= MIN_PIECE_WORDS]
+    return sorted(long, key=lambda place: place[0] - place[1])[:MAX_PIECES] if len(places) > 1 else []
+
+
+async def embed_sentences(agent: Agent, model: EmbeddingModel) -> None:
+    """Embed an agent's sentences, so that meaning is compared as well.
+
+    Raises:
+        ModelError: the model does not answer.
+    """
+    texts = agent.examples.texts
+    batches = [texts[start : start + MAX_TEXTS] for start in range(0, len(texts), MAX_TEXTS)]
+    vectors = [(await model.embed(batch)).vectors for batch in batches]
+    if vectors:
+        agent.examples.vectors = np.concatenate(vectors)
+
+
+class ExampleUnderstanding:
+    """Understanding by sentences alone, for scripts.
+
+    Args:
+        agent: with sentences and value lists.
+        embed: makes vectors of texts; None: words alone are compared.
     """
 
-    def __init__(self, agent: Agent) -> None:
-        self._agent = agent
-        self._examples = [
-            (intent, self._features(sentence))
-            for intent, sentences in agent.sentences.items()
-            for sentence in dict.fromkeys(sentences)
-        ]
-        counts = Counter(feature for _, features in self._examples for feature in features)
-        self._weights = {word: math.log(1 + len(self._examples) / count) for word, count in counts.items()}
-        self._unknown = math.log(1 + len(self._examples)) if self._examples else 1.0
+    def __init__(self, agent: Agent, embed: Embed | None = None) -> None:
+        self._agent, self._embed = agent, embed
+        if embed is not None and agent.examples.texts:
+            agent.examples.vectors = embed(agent.examples.texts)
 
     def __call__(self, text: str, now: dt.datetime) -> Understanding:
         """Return the intent and the values of a text.
@@ -53,40 +146,6 @@ class ExampleUnderstanding:
             text: what the caller says.
             now: the caller's date and time, with a zone.
         """
-        intent, likeness = self._intent_of(text)
-        clauses = split_clauses(text)
-        parts = [(clause, *self._intent_of(clause.of(text))) for clause in clauses if len(clauses) > 1]
-        are_wishes = all(part != NO_INTENT or denies(clause.of(text)) for clause, part, _ in parts)
-        readings = tuple(
-            Reading(part, likeness, (), "command", denies(clause.of(text)), clause.start, clause.end)
-            for clause, part, likeness in parts
-            if are_wishes
-        )
-        return Understanding(intent, likeness, values=find_values(text, now), readings=readings)
-
-    def _intent_of(self, text: str) -> tuple[str, float]:
-        features = self._features(text)
-        likenesses = ((self._likeness(features, example), intent) for intent, example in self._examples)
-        likeness, intent = max(likenesses, default=(0.0, NO_INTENT))
-        return (intent if likeness >= MIN_LIKENESS else NO_INTENT), likeness
-
-    def _likeness(self, one: AbstractSet[str], other: AbstractSet[str]) -> float:
-        weight = self._weight(one) + self._weight(other)
-        return 2 * self._weight(one & other) / weight if weight else 0.0
-
-    def _weight(self, features: AbstractSet[str]) -> float:
-        return sum(self._weights.get(feature, self._unknown) for feature in features)
-
-    def _features(self, text: str) -> frozenset[str]:
-        words = words_of(_MARK.sub(r"\1", text))
-        mentions = [
-            (mention, f"<{name}>") for name, values in self._agent.values.items() for mention in values.find(words)
-        ]
-        features: set[str] = set()
-        covered: list[tuple[int, int]] = []
-        for mention, feature in sorted(mentions, key=lambda found: -found[0].length):
-            if all(mention.end <= start or end <= mention.start for start, end in covered):
-                features.add(feature)
-                covered.append((mention.start, mention.end))
-        plain = (word.text for word in words if not any(start <= word.start < end for start, end in covered))
-        return frozenset(features.union(plain))
+        parts = parts_of(text)
+        vectors = dict(zip(parts, self._embed(parts), strict=True)) if self._embed is not None else None
+        return by_example(self._agent, text, Understanding(values=find_values(text, now)), vectors)

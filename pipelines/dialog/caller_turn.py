@@ -8,25 +8,38 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from pipelines.dialog.actions import Listen, Say
+from pipelines.dialog.agent.form import TEXT
 from pipelines.dialog.agent.value_list import words_of
-from pipelines.dialog.control_words import Assent, Control, assent_of, control_of, is_refusal, is_whole
+from pipelines.dialog.control_words import (
+    Assent,
+    Control,
+    asks_for_human,
+    assent_of,
+    begins_to_wait,
+    control_of,
+    is_done,
+    is_refusal,
+    is_whole,
+    leaves,
+)
 from pipelines.dialog.intent_start import ask_again, begin, continued, refuse_later, take, target_now, understood
 from pipelines.dialog.keys import answer_by_keys
 from pipelines.dialog.next_step import (
-    choices_of,
+    ask_anew,
+    ask_what_to_change,
     finish,
     fulfil,
     listening,
     proceed,
     question,
-    resume,
     speech,
-    spoken_list,
 )
 from pipelines.dialog.no_match import miss
 from pipelines.dialog.slot_values import read_turn, slot_named
 from pipelines.dialog.state import SPEAKER, Form
+from pipelines.dialog.steering import repeat, steer
 from pipelines.dialog.wishes import divide, is_for_later, target_of
+from pipelines.stages.questions import ASKING, PROPOSING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,17 +54,13 @@ if TYPE_CHECKING:
 
 _CONTINUING = re.compile(r"\W*(?:and|or|what about|how about)\b", re.IGNORECASE)
 """How turns begin that go on with the one before, also where the engine finds their intent: "and on Sundays?"."""
-_ASKING = re.compile(
-    r"\W*(?:(?:and|but|so|um|well|okay|ok|yes|yeah|sure|fine|great|good|no)\b\W*)*"
-    r"(?:what|which|how|when|where|who|whose|why|is|are|does|do you|can i|may i)\b",
-    re.IGNORECASE,
-)
-"""How questions begin, whose values change nothing where documents answer them."""
 _OFFER = re.compile(
     r"\b(?:shall i|should i|may i|can i|want me to|like me to|i will|i'll)(?: now)? (\w+)", re.IGNORECASE
 )
 """Questions with an act that may be said again in place of a yes: "shall I unlock the door?"."""
 _PARTS = re.compile(r"[,.;]|\bbut\b|\band\b", re.IGNORECASE)
+SURE_CONFIDENCE = 0.75
+"""From here on an intent is meant, though a question is answered by documents, or the answer to a question is in it."""
 MAX_HELD = 4
 """Turns that wait while a fulfilment runs; further ones are told to wait and dropped."""
 
@@ -69,10 +78,19 @@ def hear(agent: Agent, state: State, event: Understood) -> Step:
     state = _spoken_by(agent, replace(_older(state), silences=0), event)
     if not words:
         return miss(agent, state)
+    if control is None and leaves(words) and (state.form is not None or target_now(agent, state, event) is None):
+        control = Control.GOODBYE
+    elif control is None and asks_for_human(words) and not _is_sure(agent, state, event):
+        control = Control.HUMAN
     if control is not None:
-        return _steer(agent, state, control, event)
+        return steer(agent, state, control, event)
     first, *others = divide(agent, event, state.form)
     return _hear_wish(agent, replace(state, wishes=(*others, *state.wishes)), first)
+
+
+def _is_sure(agent: Agent, state: State, event: Understood) -> bool:
+    """Return whether a turn has an intent for sure."""
+    return target_now(agent, state, event) is not None and event.understanding.confidence >= SURE_CONFIDENCE
 
 
 def _spoken_by(agent: Agent, state: State, event: Understood) -> State:
@@ -108,10 +126,10 @@ def press(agent: Agent, state: State, event: Dtmf) -> Step:
     state = replace(_older(state), silences=0)
     form, keys = state.form, event.keys.rstrip("#")
     if keys == "*":
-        return _repeat(agent, state)
+        return repeat(agent, state)
     taken: Step | None = None
     if form is not None and form.confirming:
-        taken = fulfil(agent, state) if keys == "1" else _deny(agent, state, form) if keys == "2" else None
+        taken = fulfil(agent, state) if keys == "1" else ask_what_to_change(agent, state, form) if keys == "2" else None
     elif form is not None:
         taken = answer_by_keys(agent, state, form, keys)
     return understood(taken) if taken else miss(agent, state)
@@ -135,89 +153,23 @@ def _older(state: State) -> State:
     return replace(state, contexts=kept)
 
 
-def _steer(agent: Agent, state: State, control: Control, event: Understood) -> Step:  # noqa: PLR0911 - one a control
-    # "What tours do you have" and "I have to cancel" may be wishes as well; an agent may have an intent for greetings.
-    target = target_now(agent, state, event) if state.form is None else None
-    if state.form is None and control in {Control.GREETING, Control.THANKS}:
-        target = target or agent.form.fallback
-    match control:
-        case Control.REPEAT:
-            return _repeat(agent, state)
-        case Control.CANCEL | Control.HELP | Control.GREETING | Control.THANKS if target is not None:
-            return begin(agent, state, target, event)
-        case Control.RESTART:
-            restarted = replace(state, form=Form(state.form.intent)) if state.form is not None else state
-            return understood(proceed(agent, restarted))
-        case Control.GREETING | Control.THANKS:
-            return _courtesy(agent, state, control)
-        case Control.GOODBYE:
-            return finish(agent, state, "end")
-        case Control.DONE:
-            return _done(agent, state, event)
-        case Control.WAIT:
-            return understood((state, (*speech(agent, state, agent.form.hold), listening(agent, state))))
-        case Control.CANCEL:
-            is_done = state.form is None and state.next_fulfilment > 1
-            said = agent.form.too_late if is_done else agent.form.cancelled
-            return understood(resume(agent, replace(state, wishes=()), speech(agent, state, said)))
-        case Control.HELP:
-            return understood((state, (*_help(agent, state), *question(agent, state), listening(agent, state))))
-
-
-def _courtesy(agent: Agent, state: State, control: Control) -> Step:
-    """Answer a greeting with the first words, thanks with the open question."""
-    greeting = agent.form.begin or agent.form.help if control is Control.GREETING and state.form is None else ""
-    said = speech(agent, state, greeting)
-    return understood((state, (*said, *question(agent, state), listening(agent, state))))
-
-
-def _done(agent: Agent, state: State, event: Understood) -> Step:
-    """Take "that's all" and "nothing else"; the first may confirm an intent."""
-    form = state.form
-    if form is None:
-        return finish(agent, state, "end")
-    if form.changing:
-        return understood(proceed(agent, state))
-    if form.confirming and assent_of(words_of(event.text)) is Assent.YES:
-        return understood(fulfil(agent, state))
-    return miss(agent, state)
-
-
-def _repeat(agent: Agent, state: State) -> Step:
-    said = tuple(Say(text) for text in state.said) or speech(agent, state, agent.form.help)
-    return understood((state, (*said, listening(agent, state))))
-
-
-def _help(agent: Agent, state: State) -> tuple[Say, ...]:
-    form = state.form
-    if form is None:
-        return speech(agent, state, agent.form.help)
-    intent = agent.intents[form.intent]
-    slot = intent.slots.get(form.asked)
-    if slot is not None:
-        if slot.help:
-            return speech(agent, state, slot.help)
-        if choices := choices_of(agent, form):
-            return (Say(f"You can say {spoken_list(choices)}."),)
-    return speech(agent, state, intent.help or agent.form.help)
-
-
 def _idle(agent: Agent, state: State, event: Understood) -> Step:
     target = target_now(agent, state, event)
     stands_alone = target is not None and _CONTINUING.match(event.text) is None
     followed = continued(agent, state, event, target, stands_alone=stands_alone)
     if followed is not None:
         return understood(followed)
-    if target is not None:
+    is_answered = bool(event.answer) and ASKING.match(event.text) and not _is_sure(agent, state, event)
+    if target is not None and not is_answered:
         return begin(agent, state, target, event)
     if event.answer:
         return understood((state, (Say(event.answer), listening(agent, state))))
     words = words_of(event.text)
-    if state.said and state.said[-1].endswith("?"):
-        if is_refusal(words):
-            return finish(agent, state, "end")
-        if assent_of(words) is Assent.YES:
-            return understood((state, (*speech(agent, state, agent.form.help), listening(agent, state))))
+    was_asked = bool(state.said) and state.said[-1].endswith("?")
+    if is_done(words) or (was_asked and is_refusal(words)):
+        return finish(agent, state, "end")
+    if was_asked and assent_of(words) is Assent.YES:
+        return understood((state, (*speech(agent, state, agent.form.help), listening(agent, state))))
     fallback = agent.form.fallback
     return miss(agent, state) if fallback is None else begin(agent, state, fallback, event)
 
@@ -226,6 +178,9 @@ def _in_form(agent: Agent, state: State, form: Form, event: Understood) -> Step:
     """Take a turn within an intent: another wish, values, or an answer."""
     reading = read_turn(agent, form, event)
     words = words_of(event.text.replace("%", " percent"))
+    is_question = _is_question(form, event, reading)
+    if (aside := _aside(agent, state, form, event, reading, is_question=is_question)) is not None:
+        return aside
     assent = _assent(agent, state, form, words) if form.confirming or form.changing else None
     if assent is not None and is_whole(words) and not (_is_of_list(agent, form, reading) or reading.denied):
         # "A hundred percent" is a yes, and no percentage.
@@ -233,29 +188,51 @@ def _in_form(agent: Agent, state: State, form: Form, event: Understood) -> Step:
     target = target_now(agent, state, event)
     # "The date" after "what shall I change?" is no question for the opening hours.
     names_change = form.changing and bool(slot_named(agent, form, event.text))
-    if target is not None and target != form.intent and not reading.is_bare and not names_change:
+    is_weak = reading.changes(form) and event.understanding.confidence < SURE_CONFIDENCE
+    if target is not None and target != form.intent and not (reading.is_bare or names_change or is_weak):
         return begin(agent, state, target, event)
-    is_question = bool(event.answer) and not reading.is_bare and _ASKING.match(event.text) is not None
-    changed = _changed(agent, state, form, event, reading)
-    if changed is not None and not is_question:
-        return changed
-    if form.confirming and not is_question and assent in {None, Assent.UNCLEAR} and reading.filled:
+    changed = None if is_question else _changed(agent, state, form, event, reading)
+    if changed is None and form.confirming and not is_question and assent in {None, Assent.UNCLEAR} and reading.filled:
         # The same again is no yes, but it is understood.
-        return ask_again(agent, state)
+        changed = ask_again(agent, state)
+    if changed is not None:
+        return changed
     if assent is not None or names_change:
         return _answered(agent, state, form, event, assent or Assent.NO)
     return _answer_or_miss(agent, state, event)
 
 
+def _is_question(form: Form, event: Understood, reading: TurnReading) -> bool:
+    """Return whether a turn asks what documents answer, and proposes nothing."""
+    is_asking = bool(event.answer) and not reading.is_bare and ASKING.match(event.text) is not None
+    return is_asking and not (form.asked in reading.filled and PROPOSING.match(event.text))
+
+
+def _aside(
+    agent: Agent, state: State, form: Form, event: Understood, reading: TurnReading, *, is_question: bool
+) -> Step | None:
+    """Answer a question, or wait; None: the turn is about the form."""
+    words = words_of(event.text)
+    slot = agent.slots_of(form.intent).get(form.asked)
+    # Of a text "one moment" would be a part.
+    given = reading.filled.keys() - ({form.asked} if slot is not None and slot.type == TEXT else set())
+    if begins_to_wait(words) and not (given or reading.denied or reading.choosing):
+        return steer(agent, state, Control.WAIT, event)
+    if not is_question or is_whole(words) or (form.confirming and reading.filled):
+        return None
+    is_own = target_now(agent, state, event) == form.intent
+    return _answer_or_miss(agent, state, event) if is_own or not _is_sure(agent, state, event) else None
+
+
 def _changed(agent: Agent, state: State, form: Form, event: Understood, reading: TurnReading) -> Step | None:
     """Take values that a turn gives, denies or leaves open; None without effect."""
     if reading.unclear:
-        return _deny(agent, state, form) if form.confirming else miss(agent, state)
+        return ask_what_to_change(agent, state, form) if form.confirming else miss(agent, state)
     if not reading.choosing and not reading.changes(form):
         return None
     if is_for_later(agent, form.intent, event):
         return refuse_later(agent, state)
-    return understood(take(agent, state, form, reading))
+    return understood(take(agent, state, form, reading, event.today))
 
 
 def _answered(agent: Agent, state: State, form: Form, event: Understood, assent: Assent) -> Step:
@@ -267,14 +244,8 @@ def _answered(agent: Agent, state: State, form: Form, event: Understood, assent:
     parts = [part for part in _PARTS.split(event.text) if assent_of(words_of(part)) is Assent.NO]
     named = next(filter(None, (slot_named(agent, form, part) for part in (*parts, event.text))), "")
     if named:
-        return _change(agent, state, form, named)
-    return understood(proceed(agent, state)) if form.changing else _deny(agent, state, form)
-
-
-def _change(agent: Agent, state: State, form: Form, slot: str) -> Step:
-    """Ask anew for a slot that the caller wants to change."""
-    kept = {name: value for name, value in form.slots.items() if name != slot}
-    return understood(proceed(agent, replace(state, form=replace(form, slots=kept))))
+        return ask_anew(agent, state, form, named)
+    return understood(proceed(agent, state)) if form.changing else ask_what_to_change(agent, state, form)
 
 
 def _assent(agent: Agent, state: State, form: Form, words: Sequence[Word]) -> Assent | None:
@@ -298,9 +269,3 @@ def _answer_or_miss(agent: Agent, state: State, event: Understood) -> Step:
     if not event.answer:
         return miss(agent, state)
     return understood((state, (Say(event.answer), *question(agent, state), listening(agent, state))))
-
-
-def _deny(agent: Agent, state: State, form: Form) -> Step:
-    state = replace(state, form=replace(form, confirming=False, changing=True, asked=""))
-    listen = Listen(no_input_seconds=agent.form.no_input.after_seconds)
-    return understood((state, (*question(agent, state), listen)))

@@ -23,6 +23,10 @@ class Control(enum.Enum):
     WAIT = "wait"
     DONE = "done"
     GOODBYE = "goodbye"
+    HUMAN = "human"
+    ROBOT = "robot"
+    SUMMARY = "summary"
+    BACK = "back"
     GREETING = "greeting"
     THANKS = "thanks"
 
@@ -40,8 +44,12 @@ class Assent(enum.Enum):
 
 _CONTROLS = (
     (Kind.GOODBYE, Control.GOODBYE),
+    (Kind.HUMAN, Control.HUMAN),
     (Kind.CANCEL, Control.CANCEL),
     (Kind.RESTART, Control.RESTART),
+    (Kind.ROBOT, Control.ROBOT),
+    (Kind.SUMMARY, Control.SUMMARY),
+    (Kind.BACK, Control.BACK),
     (Kind.NO, None),
     (Kind.WAIT, Control.WAIT),
     (Kind.HELP, Control.HELP),
@@ -91,12 +99,39 @@ def control_of(words: Sequence[Word]) -> Control | None:
     kinds = {phrase.kind for phrase in read_phrases(words)}
     if Kind.UNREAD in kinds:
         return None
+    if [word.text for word in words] in (["sorry"], ["excuse", "me"]):
+        # As an answer it asks for the question.
+        return Control.REPEAT
     found = next((control for kind, control in _CONTROLS if kind in kinds), None)
     if found is None and Kind.NO not in kinds and kinds & {Kind.COMPLETE, Kind.DONE} and Kind.YES not in kinds:
         return Control.DONE
     if not kinds - {Kind.FILLER, Kind.GREETING, Kind.THANKS}:
         return Control.GREETING if Kind.GREETING in kinds else Control.THANKS if Kind.THANKS in kinds else None
     return found
+
+
+def leaves(words: Sequence[Word]) -> bool:
+    """Return whether a turn ends in goodbye, whatever was said before it."""
+    said = [phrase.kind for phrase in read_phrases(words) if phrase.kind not in _NEUTRAL]
+    # "By" is how recognizers write the last word of "thank you, bye".
+    return bool(said) and (said[-1] is Kind.GOODBYE or (len(words) > 1 and words[-1].text == "by"))
+
+
+def is_done(words: Sequence[Word]) -> bool:
+    """Return whether a turn says that nothing else is wanted: "great, that's all"."""
+    kinds = {phrase.kind for phrase in read_phrases(words)}
+    return bool(kinds & {Kind.COMPLETE, Kind.DONE}) and kinds <= {Kind.COMPLETE, Kind.DONE, Kind.YES, *_NEUTRAL}
+
+
+def asks_for_human(words: Sequence[Word]) -> bool:
+    """Return whether a person is asked for in a turn."""
+    return any(phrase.kind is Kind.HUMAN and phrase.end - phrase.start > 2 for phrase in read_phrases(words))
+
+
+def begins_to_wait(words: Sequence[Word]) -> bool:
+    """Return whether a turn begins with a wait: "just a second, it's here"."""
+    said = [phrase.kind for phrase in read_phrases(words) if phrase.kind is not Kind.FILLER]
+    return bool(said) and said[0] is Kind.WAIT
 
 
 def assent_of(words: Sequence[Word], repeated: Collection[str] = (), act: str = "") -> Assent | None:
@@ -112,7 +147,7 @@ def assent_of(words: Sequence[Word], repeated: Collection[str] = (), act: str = 
     """
     phrases = read_phrases(words)
     kinds = {phrase.kind for phrase in phrases}
-    if kinds & {Kind.NO, Kind.CANCEL}:
+    if kinds & {Kind.NO, Kind.CANCEL, Kind.BACK}:
         return Assent.NO
     unread = {words[at].text for it in phrases if it.kind is Kind.UNREAD for at in range(it.start, it.end)}
     if act in unread and kinds <= {*_AGREEING, *_NEUTRAL, Kind.UNREAD} and unread <= _BESIDE_VALUES.union(repeated):

@@ -42,7 +42,9 @@ _ONWARD = frozenset(("or", "nor", "and"))
 _BEHIND = re.compile(
     r"\s*(?:(?:is|are|was|will|would|does|do|can|could)(?: not\b|n['\u2019]t\b)|(?:won|can)['\u2019]t\b|cannot\b"
     r"|not\b(?= (?:possible|good|ok|okay|right))"
-    r"|(?:is|are|was) (?:no good|wrong|impossible|out|bad|too \w+))(?! (?:a problem|bad|an issue|matter|hurt))",
+    r"|(?:is|are|was) (?:no good|wrong|impossible|out|bad|too \w+)"
+    r"|(?:i|we)(?:['\u2019]m| am|['\u2019]re| are)? (?:have to|need to|must|can['\u2019]?t|cannot|work\b|working"
+    r"|busy|away|travelling|traveling))(?! (?:a problem|bad|an issue|matter|hurt))",
     re.IGNORECASE,
 )
 _CORRECTION = re.compile(

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import TYPE_CHECKING, ClassVar
 
+from pipelines.errors import ModelError
+from pipelines.models.contracts import EMBED
+from pipelines.stages.answer_kinds import fits
 from pipelines.stages.registry import DIALOG, NLU, QA
-from pipelines.stages.wording import read_documents, sentence_of
+from pipelines.stages.wording import paragraph_of, read_documents
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from pipelines.dialog.agent.agent import Agent
     from pipelines.dialog.session import DialogSession
     from pipelines.dialog.turn import DialogTurn
+    from pipelines.models.embedding_port import EmbeddingModel
     from pipelines.models.ports import TurnModels
     from pipelines.stages.answering import AnswerSearch
     from pipelines.stages.registry import StageConfig, StageRequest
+    from pipelines.stages.understanding import Understanding
 
 
 AHEAD_SECONDS = 0.15
@@ -25,7 +32,12 @@ SPARE_SECONDS = 0.05
 
 
 class DialogStage:
-    """Agent's words to a turn; see ``pipelines.stages.registry.Stage``."""
+    """Agent's words to a turn; see ``pipelines.stages.registry.Stage``.
+
+    Args:
+        compares_meaning: whether sentences of agents are compared by their embeddings, beside their words, where the
+            engine knows no intent of the agent.
+    """
 
     name: ClassVar[str] = DIALOG
     after: ClassVar[tuple[str, ...]] = (NLU,)
@@ -33,26 +45,57 @@ class DialogStage:
     of_no_text: ClassVar[None] = None
     in_order: ClassVar[bool] = True
 
+    def __init__(self, *, compares_meaning: bool = False) -> None:
+        self._compares_meaning = compares_meaning
+
     def wanted(self, config: StageConfig) -> bool:
         """See ``pipelines.stages.registry.Stage``."""
         return config.dialog is not None
 
-    async def run(
-        self,
-        request: StageRequest,
-        models: TurnModels,  # noqa: ARG002 - a dialog has no model of its own
-    ) -> AsyncIterator[DialogTurn]:
+    async def run(self, request: StageRequest, models: TurnModels) -> AsyncIterator[DialogTurn]:
         """See ``pipelines.stages.registry.Stage``."""
         dialog: DialogSession = request.config.dialog
         search: AnswerSearch | None = request.inputs.get(QA)
         found = search.answer if search is not None else None
-        answer = sentence_of(found, read_documents(found, request.config.documents)) if found is not None else ""
+        if search is not None and found is not None and not fits(search.asked or request.text, found.text):
+            # "45 minutes" to "how much is it?" is no answer.
+            found = None
+        answer = paragraph_of(found, read_documents(found, request.config.documents)) if found is not None else ""
         passage = found.source.passage if found is not None and found.source is not None else answer
         speaker = await request.speaker() if dialog.hears_speakers and request.speaker is not None else None
-        turn = dialog.preview(request.text, request.inputs[NLU], answer, passage, speaker)
+        understanding = await self._understood(dialog.agent, request, models)
+        today = request.config.understanding.clock.now().date().isoformat()
+
+        def preview() -> DialogTurn:
+            return dialog.preview(request.text, understanding, answer, passage, speaker, today)
+
+        turn = preview()
         if turn.begun:
             now = asyncio.get_running_loop().time()
             left = AHEAD_SECONDS if request.reply_due is None else request.reply_due - now - SPARE_SECONDS
             await dialog.run_ahead(turn, min(AHEAD_SECONDS, left))
-            turn = dialog.preview(request.text, request.inputs[NLU], answer, passage, speaker)
+            turn = preview()
         yield turn
+
+    async def _understood(self, agent: Agent, request: StageRequest, models: TurnModels) -> Understanding:
+        """Return the understanding by the engine, or by sentences it does not know."""
+        from pipelines.dialog.by_example import (  # noqa: PLC0415 - only where there are agents, which need pydantic
+            by_example,
+            embed_sentences,
+            is_unknown_to,
+            parts_of,
+        )
+
+        understanding: Understanding = request.inputs[NLU]
+        if not is_unknown_to(agent, understanding):
+            return understanding
+        vectors = None
+        if self._compares_meaning:
+            parts = parts_of(request.text)
+            # Words alone tell enough to go on with.
+            with contextlib.suppress(ModelError):
+                model: EmbeddingModel = models.get(EMBED)
+                if agent.examples.vectors is None:
+                    await embed_sentences(agent, model)
+                vectors = dict(zip(parts, (await model.embed(parts, request.due)).vectors, strict=True))
+        return by_example(agent, request.text, understanding, vectors)

@@ -42,6 +42,7 @@ class Understood:
         answer: the sentence that answers it, from documents; "" where there is none.
         passage: text that the answer stands in.
         speaker: enrolled name of who speaks, "" where that is not sure; None: speakers are not told apart.
+        today: date of the caller, ISO 8601; "": not known.
     """
 
     now: float
@@ -50,6 +51,7 @@ class Understood:
     answer: str = ""
     passage: str = ""
     speaker: str | None = None
+    today: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +114,16 @@ class Fulfilled:
 
 @dataclass(frozen=True, slots=True)
 class FulfilmentFailed:
-    """A fulfilment failed; the attributes are those of :class:`Fulfilled`."""
+    """A fulfilment failed; the other attributes are those of :class:`Fulfilled`.
+
+    Attributes:
+        ask_again: slot of the intent that is asked for anew, and all others stay; "": the intent ends.
+    """
 
     now: float
     number: int
     say: str = ""
+    ask_again: str = ""
 
 
 @dataclass(frozen=True, slots=True)

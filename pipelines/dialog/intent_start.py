@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from pipelines.dialog.agent.allowed import refusal
 from pipelines.dialog.next_step import listening, proceed, question, speech
 from pipelines.dialog.no_match import miss
 from pipelines.dialog.slot_values import read_turn
@@ -36,7 +37,10 @@ def begin(agent: Agent, state: State, intent: str, event: Understood) -> Step:
     """Begin an intent with the turn's slots, unless withdrawn or meant for later."""
     if is_taken_back(agent, intent, event.text):
         return understood((state, (*speech(agent, state, agent.form.cancelled), listening(agent, state))))
-    form = Form(intent)
+    slots = agent.slots_of(intent)
+    form = Form(
+        intent, {name: filled for name, filled in state.known.items() if name in slots and slots[name].remember}
+    )
     reading = read_turn(agent, form, event)
     if is_for_later(agent, intent, event):
         return refuse_later(agent, state)
@@ -49,19 +53,43 @@ def begin(agent: Agent, state: State, intent: str, event: Understood) -> Step:
     if state.form is not None:
         suspended = (*state.suspended, replace(state.form, choices=()))[-MAX_SUSPENDED:]
         state = replace(state, suspended=suspended)
-    return understood(take(agent, state, form, reading))
+    return understood(take(agent, state, form, reading, event.today))
 
 
-def take(agent: Agent, state: State, form: Form, reading: TurnReading) -> Step:
-    """Take the turn's slot values and go on; ask about ambiguous ones."""
-    slots = _changed(form, reading)
+def take(agent: Agent, state: State, form: Form, reading: TurnReading, today: str = "") -> Step:
+    """Take the turn's slot values and go on; ask about unclear or refused ones.
+
+    Args:
+        agent: by which the dialog is held.
+        state: before the turn.
+        form: of the intent under way.
+        reading: of the turn.
+        today: date of the caller, ISO 8601; "": not known.
+    """
+    slots, refused = _allowed(agent, form, _changed(form, reading), today)
+    before = tuple(it for text in refused for it in speech(agent, replace(state, form=form), text))
     if reading.choosing:
         slots.pop(reading.choosing, None)
         form = replace(
             form, slots=slots, asked=reading.choosing, choices=reading.choices, confirming=False, changing=False
         )
         return ask_again(agent, replace(state, form=form))
-    return proceed(agent, replace(state, form=replace(form, slots=slots, choices=())))
+    return proceed(agent, replace(state, form=replace(form, slots=slots, choices=())), before)
+
+
+def _allowed(
+    agent: Agent, form: Form, slots: dict[str, Filled], today: str
+) -> tuple[dict[str, Filled], tuple[str, ...]]:
+    """Return the slots without values that are refused, and what is said to these."""
+    described = agent.slots_of(form.intent)
+    refused = {
+        name: said
+        for name, filled in slots.items()
+        if form.slots.get(name) != filled and (said := refusal(described[name], filled.value, today))
+    }
+    return {name: filled for name, filled in slots.items() if name not in refused}, tuple(
+        dict.fromkeys(refused.values())
+    )
 
 
 def continued(agent: Agent, state: State, event: Understood, target: str | None, *, stands_alone: bool) -> Step | None:
@@ -86,7 +114,7 @@ def continued(agent: Agent, state: State, event: Understood, target: str | None,
             if reading.filled or reading.choosing or reading.denied & known.keys():
                 if is_for_later(agent, name, event):
                     return refuse_later(agent, state)
-                return take(agent, state, form, reading)
+                return take(agent, state, form, reading, event.today)
     return None
 
 

@@ -8,7 +8,16 @@ from msgspec.structs import replace
 
 from pipelines.dialog import caller_turn, events, history
 from pipelines.dialog.actions import Say
-from pipelines.dialog.next_step import complete, finish, fulfilment, listening, question, resume, speech
+from pipelines.dialog.next_step import (
+    complete,
+    finish,
+    fulfilment,
+    listening,
+    missing_slot,
+    question,
+    resume,
+    speech,
+)
 from pipelines.dialog.state import Filled
 
 if TYPE_CHECKING:
@@ -16,7 +25,7 @@ if TYPE_CHECKING:
 
     from pipelines.dialog.agent.agent import Agent
     from pipelines.dialog.next_step import Step
-    from pipelines.dialog.state import State
+    from pipelines.dialog.state import Form, State
 
 
 def step(agent: Agent, state: State, event: events.Event) -> Step:
@@ -76,8 +85,7 @@ def _resumed(agent: Agent, state: State) -> Step:
         return replace(state, fulfilling=0), ()
     intent = agent.intents[form.intent]
     # Values of sensitive slots may be left out of what is stored.
-    is_whole = all(name in form.slots for name, slot in intent.slots.items() if slot.required)
-    if is_whole and intent.fulfilment in agent.repeatable_fulfilments:
+    if not missing_slot(agent, state, form) and intent.fulfilment in agent.repeatable_fulfilments:
         return state, (*speech(agent, state, agent.form.wait), fulfilment(agent, state))
     failure = speech(agent, state, agent.form.unsure)
     return resume(agent, replace(state, fulfilling=0, form=None), failure)
@@ -119,7 +127,10 @@ def _fulfilled(agent: Agent, state: State, event: events.Fulfilled | events.Fulf
         state, actions = complete(agent, state, say=event.say)
     else:
         failure = (Say(event.say),) if event.say else speech(agent, state, agent.form.failed)
-        state, actions = resume(agent, replace(state, form=None), failure)
+        if event.ask_again in form.slots:
+            state, actions = _asked_again(agent, state, form, event.ask_again, failure)
+        else:
+            state, actions = resume(agent, replace(state, form=None), failure)
     for waiting in held:
         if state.ended or state.fulfilling:
             state = replace(state, held=(*state.held, waiting)) if not state.ended else state
@@ -127,3 +138,11 @@ def _fulfilled(agent: Agent, state: State, event: events.Fulfilled | events.Fulf
         state, more = caller_turn.hear(agent, state, waiting)
         actions = (*(action for action in actions if isinstance(action, Say)), *more)
     return state, actions
+
+
+def _asked_again(agent: Agent, state: State, form: Form, slot: str, said: tuple[Say, ...]) -> Step:
+    """Ask again for one slot of a form: "nine is taken, ten or eleven?"."""
+    slots = {name: filled for name, filled in form.slots.items() if name != slot}
+    state = replace(state, form=replace(form, slots=slots, asked=slot, confirming=False))
+    asks = any(say.text.rstrip().endswith("?") for say in said)
+    return state, (*said, *(() if asks else question(agent, state)), listening(agent, state))

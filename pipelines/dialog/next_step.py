@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from pipelines.dialog.actions import Action, End, Fulfil, Listen, Say
 from pipelines.dialog.agent.checks import CHOICES
+from pipelines.dialog.agent.conditions import holds
 from pipelines.dialog.agent.templates import fill, names_in
 from pipelines.dialog.state import Context, Filled, Form, State
 
@@ -40,13 +41,25 @@ def proceed(agent: Agent, state: State, before: tuple[Action, ...] = ()) -> Step
         for name, slot in intent.slots.items()
         if slot.default is not None and not slot.required and name not in form.slots
     }
-    missing = next((name for name, slot in intent.slots.items() if slot.required and name not in form.slots), "")
+    missing = missing_slot(agent, state, form)
     confirming = not missing and intent.confirm is not None
     form = replace(form, slots={**form.slots, **defaults}, asked=missing, confirming=confirming, changing=False)
     if missing or confirming:
         state = replace(state, form=form)
         return state, (*before, *question(agent, state), listening(agent, state))
     return fulfil(agent, replace(state, form=form), before)
+
+
+def missing_slot(agent: Agent, state: State, form: Form) -> str:
+    """Return the first required slot without a value; "" where there is none."""
+    return next(
+        (
+            name
+            for name, slot in agent.slots_of(form.intent).items()
+            if slot.required and name not in form.slots and _fits(state, form, slot.when)
+        ),
+        "",
+    )
 
 
 def fulfil(agent: Agent, state: State, before: tuple[Action, ...] = ()) -> Step:
@@ -100,7 +113,8 @@ def complete(agent: Agent, state: State, before: tuple[Action, ...] = (), say: s
         if done
     )
     kept = tuple(context for context in state.contexts if context.name not in intent.opens)
-    state = replace(state, form=None, contexts=(*kept, *opened))
+    known = {name: form.slots[name] for name, slot in intent.slots.items() if slot.remember and name in form.slots}
+    state = replace(state, form=None, contexts=(*kept, *opened), known={**state.known, **known})
     if intent.then != "continue":
         return finish(agent, state, intent.then, (*before, *response))
     return resume(agent, state, (*before, *response))
@@ -115,8 +129,10 @@ def resume(agent: Agent, state: State, before: tuple[Action, ...] = ()) -> Step:
 
 
 def finish(agent: Agent, state: State, reason: str, before: tuple[Action, ...] = ()) -> Step:
-    """End the dialog with its last words."""
+    """End the dialog with its last words, unless they were said already."""
     text = agent.form.hand_over if reason == "hand_over" else agent.form.end
+    if any(isinstance(action, Say) and text.lower() in action.text.lower() for action in before):
+        text = ""
     ended = replace(state, form=None, suspended=(), contexts=(), held=(), wishes=(), fulfilling=0, ended=reason)
     return ended, (*before, *speech(agent, state, text), End(reason))
 
@@ -138,6 +154,18 @@ def question(agent: Agent, state: State) -> tuple[Say, ...]:
     if form.confirming and intent.confirm:
         return speech(agent, state, intent.confirm)
     return speech(agent, state, agent.form.change) if form.changing else ()
+
+
+def ask_anew(agent: Agent, state: State, form: Form, slot: str) -> Step:
+    """Ask anew for a slot that the caller wants to change."""
+    kept = {name: value for name, value in form.slots.items() if name != slot}
+    return proceed(agent, replace(state, form=replace(form, slots=kept), misses=0, unheard=False))
+
+
+def ask_what_to_change(agent: Agent, state: State, form: Form) -> Step:
+    """Ask for what is wrong in what was to be confirmed."""
+    state = replace(state, form=replace(form, confirming=False, changing=True, asked=""), misses=0, unheard=False)
+    return state, (*question(agent, state), Listen(no_input_seconds=agent.form.no_input.after_seconds))
 
 
 def speech(agent: Agent, state: State, template: str) -> tuple[Say, ...]:
@@ -188,6 +216,5 @@ def _response(agent: Agent, state: State, form: Form, intent: Intent) -> tuple[S
 
 
 def _fits(state: State, form: Form, when: Mapping[str, str]) -> bool:
-    """Return whether slots and parameters have the values of a condition."""
-    values = {**state.parameters, **{name: filled.value for name, filled in form.slots.items()}}
-    return all(values.get(name, "").lower() == value.lower() for name, value in when.items())
+    """Return whether conditions hold for the slots and parameters."""
+    return holds(when, {**state.parameters, **{name: filled.value for name, filled in form.slots.items()}})

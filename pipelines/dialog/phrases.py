@@ -31,6 +31,10 @@ class Kind(enum.Enum):
     RESTART = "restart"
     REPEAT = "repeat"
     HELP = "help"
+    HUMAN = "human"
+    ROBOT = "robot"
+    SUMMARY = "summary"
+    BACK = "back"
     GREETING = "greeting"
     THANKS = "thanks"
     FILLER = "filler"
@@ -226,7 +230,7 @@ _NO = (
     |nix|veto|pass|i'll pass|hardly|barely|scarcely|dislike|hate|doubt|doubtful|unsure|uncertain|undecided|impossible
     |hesitant|change|changes|changed|modify|adjust|correct (?:that|it|this)(?! is| looks?| sounds?| works?| one| will
     | does)|correction|edit|amend|fix|redo|revise|different|differently|another|other|instead|else|rather|wait|yet
-    |later|next time|another time|some other time|some other day|only if|unless|except|until|try again|go back|revert
+    |later|next time|another time|some other time|some other day|only if|unless|except|until|try again|revert
     |undo|hang on|hold your horses|back up|slow down|easy|do not|as if|yeah right|fat chance|in your dreams
     |over my dead body|forget (?:it|that)|too (?:much|many|late|early|expensive|few|little|big|small|large|long|far
     |soon)"""),
@@ -249,16 +253,17 @@ _CANCEL_THAT = (
     r"(?: (?:the |this |that |my |our )?(?:whole )?(?:order|thing|booking|reservation|request|appointment|lot)"
     r"| all of (?:it|that|this)| that| it| this| the question| everything| all)"
 )
+_DROP = r"drop(?! (?:it|them|that|the \w+) off\b)"
 _CANCEL = (
     (
-        rf"(?:cancel|forget|stop|abort|scrap|scratch|abandon|quit|drop|discard|call off|undo|leave off|strike|nix"
+        rf"(?:cancel|forget|stop|abort|scrap|scratch|abandon|quit|{_DROP}|discard|call off|undo|leave off|strike|nix"
         rf"|delete|end|exit|terminate){_CANCEL_THAT}?(?: (?:please|now|right now|right away|immediately|for now"
         rf"|at once))?"
     ),
     (
         rf"(?:i want to|i'd like to|i would like to|i wish to|let's|let us|please|can you|could you|can we|could we"
         rf"|you can|just|i need to|we should|i'll|i have to|better)(?: just)? (?:cancel|stop|forget|abort|scrap|quit"
-        rf"|drop){_CANCEL_THAT}?"
+        rf"|{_DROP}){_CANCEL_THAT}?"
     ),
     rf"never ?mind{_CANCEL_THAT}?|nevermind",
     rf"(?:forget|never mind|don't worry|stop) about{_CANCEL_THAT}",
@@ -280,9 +285,10 @@ _GOODBYE = (
 )
 _COMPLETE = (
     (
-        "(?:that|this)(?:'s| is| will be|'ll be|'d be| would be) (?:all|everything)(?: for (?:now|today"
-        "|me))?(?: i need(?:ed)?| i want(?:ed)?)?"
+        "(?:that|this)(?:'s| is| was| will be|'ll be|'d be| would be) (?:all|everything)(?: for (?:now|today"
+        "|me))?(?: (?:that )?i (?:need(?:ed)?|want(?:ed)?|had|have)(?: to (?:know|ask|say))?)?"
     ),
+    "(?:that|this)(?: was| will be|'ll be|'d be| would be) it(?: for (?:now|today))?",
 )
 _DONE = (
     _any("""nothing else|nothing more|i'm done|i am done|we're done|i'm all set|that's it for (?:now|today)|all done
@@ -316,7 +322,7 @@ _REPEAT = (
     _any(
         "again|once more|one more time|pardon(?: me)?|i beg your pardon|come again|say again|what did you say"
         "|what was that|what was the question|what did you ask|read it back|i did(?:n't| not) (?:hear|catch"
-        "|get) (?:that|you|it)|i couldn't hear (?:you|that)"
+        "|get) (?:that|you|it)|i couldn't hear (?:you|that)|huh|what|say what|how do you mean"
     ),
 )
 _HELP = (
@@ -329,13 +335,48 @@ _RESTART = (
     |from the beginning)|begin again|restart)(?: again)?|from the beginning|from the start|all over again
     |once more from the (?:start|beginning)"""),
 )
+_PERSON = (
+    r"(?:(?:a|an|some|the|your|any|another) )?(?:(?:real|live|actual|human) )?(?:person|human(?: being)?|agent|operator"
+    r"|representative|colleagues?|somebody|someone|anybody|anyone|people|receptionist|clerk|assistant|manager"
+    r"|supervisor|staff|member of staff|customer service)(?: real| else| there| human| in person)?"
+)
+_HUMAN = (
+    (
+        r"(?:(?:can|could|may) (?:i|we)|(?:i|we)(?: would|'d)? (?:rather |really |just )?(?:want|like|need|prefer|have"
+        r"|wish) to|let me|i'd rather|i must)(?: please| just| maybe| perhaps)? (?:speak|talk)(?: to| with)"
+        rf" {_PERSON}"
+    ),
+    (
+        r"(?:please |just |can you |could you |would you )*(?:connect|put|transfer|pass|hand)(?: me| us)?(?: through"
+        rf"| over| on)? (?:to|with) {_PERSON}"
+    ),
+    rf"(?:please )?(?:get|give|send|find) me {_PERSON}",
+    r"(?:a|an) (?:real |live |actual )?(?:human(?: being)?|person|operator|agent|representative)",
+    rf"is there {_PERSON} (?:i|we) (?:can|could) (?:speak|talk) (?:to|with)",
+)
+_ROBOT = (
+    (
+        r"(?:are you|am i (?:talking|speaking) (?:to|with)|is this)(?: even| really| just)? (?:a |an )?(?:real |actual"
+        r" |live )?(?:robot|bot|machine|computer|human(?: being)?|person|recording|program|ai|answering machine"
+        r"|man|woman)(?: or(?: a| an)? \w+)?"
+    ),
+    r"who am i (?:talking|speaking) (?:to|with)",
+)
+_SUMMARY = (
+    r"what (?:did|have) (?:i|we) (?:say|said|tell you|told you|got|have)(?: so far)?",
+    r"what (?:did|have) you (?:got|have|note|noted|understood|written)(?: down)?(?: so far)?",
+    r"what do (?:you|we) have(?: so far)",
+    r"where (?:are|were) we|(?:can|could) you sum(?: that| it)? up",
+)
+_BACK = (r"(?:please |can we |can you |could we |let's |let me )?(?:go|step|one step) back(?: one)?(?: step| please)?",)
 _GREETING = (
     _any("""hello(?: there)?|hi(?: there)?|hey(?: there)?|good (?:morning|afternoon|evening|day)|greetings|howdy
     |how are you(?: doing)?(?: today)?|how do you do|nice to meet you|how's it going|what's up|are you there"""),
 )
 _THANKS = (
-    _any("""thanks|thank you|thank you very much|thank you so much|thanks a lot|thanks so much|many thanks
-    |much appreciated|cheers|ta|very kind|that's (?:very )?kind(?: of you)?|very nice of you|i appreciate (?:it|that)
+    _any("""thanks|thank you|thank you (?:very )?much|you too|same to you|thank you so much|thanks a lot
+    |thanks so much|many thanks|much appreciated|cheers|ta|very kind
+    |that's (?:very )?kind(?: of you)?|very nice of you|i appreciate (?:it|that)
     |you're welcome|thanks for your help|thank you for your help"""),
 )
 _FILLER = (
@@ -355,6 +396,10 @@ _PATTERNS = (
     (Kind.WAIT, _WAIT),
     (Kind.NO, _NO_WHOLE),
     (Kind.NO, _NO),
+    (Kind.HUMAN, _HUMAN),
+    (Kind.ROBOT, _ROBOT),
+    (Kind.SUMMARY, _SUMMARY),
+    (Kind.BACK, _BACK),
     (Kind.RESTART, _RESTART),
     (Kind.REPEAT, _REPEAT),
     (Kind.HELP, _HELP),

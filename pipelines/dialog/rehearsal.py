@@ -91,7 +91,8 @@ class _Stage:
         if turn.caller is not None:
             self.outcome.lines.append(f"caller: {turn.caller}")
             understood = self.understand(turn.caller, CLOCK + dt.timedelta(seconds=self.now))
-            self._take(events.Understood(self.now, turn.caller, understood, turn.answer), turn)
+            today = CLOCK.date().isoformat()
+            self._take(events.Understood(self.now, turn.caller, understood, turn.answer, today=today), turn)
         elif turn.dtmf is not None:
             self.outcome.lines.append(f"caller: (keys {turn.dtmf})")
             self._take(events.Dtmf(self.now, turn.dtmf), turn)

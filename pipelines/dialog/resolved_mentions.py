@@ -7,7 +7,8 @@ import datetime as dt
 import re
 from typing import TYPE_CHECKING
 
-from pipelines.dialog.agent.form import CLOSED, TEXT
+from pipelines.dialog.agent.allowed import hour_of, refusal
+from pipelines.dialog.agent.form import CLOSED, DICTATED, TEXT
 from pipelines.dialog.agent.templates import names_in
 from pipelines.dialog.agent.value_list import words_of
 from pipelines.dialog.fillers import FILLERS
@@ -39,7 +40,18 @@ _LEADING = re.compile(r"^(?:on|at|for|by|around|about)\s+", re.IGNORECASE)
 _FOR_HOUR = re.compile(r"\b(?:for|at|by|around|about|until)\s+$", re.IGNORECASE)
 _AFTER_HOUR = re.compile(r"\s*(?:[.,!?]|please\b|and\b|$)", re.IGNORECASE)
 """What stands around an hour alone in a wish: "wake me for seven, please"."""
+_STREET = re.compile(
+    r"\s+(?:[^\W\d_]+\s+){1,3}(?:road|street|lane|avenue|close|court|drive|square|terrace|crescent|boulevard)\b",
+    re.IGNORECASE,
+)
+"""What stands behind the number of a house."""
+_MADE = re.compile(r"\b(?:make|change) (?:it|that)(?: to)?\s+(?:at\s+)?$", re.IGNORECASE)
 _BETWEEN_ENDS = re.compile(r"\s(?:to|until|till|through|and)\s", re.IGNORECASE)
+_CORRECTED = re.compile(
+    r"(?:(?:no|sorry|wait|i mean|i meant|actually|rather|oh|well|make (?:it|that)|it['\u2019]s|that['\u2019]s|it is|at"
+    r"|on|to|better)[ ,.]*)+"
+)
+"""Words between a value and what it is corrected to: "750 pounds, no sorry, it's 780"."""
 _AMOUNTS = frozenset((ValueKind.MONEY.value, ValueKind.TEMPERATURE.value, ValueKind.PERCENTAGE.value))
 _AROUND_ANSWERS = FILLERS | {
     *(
@@ -105,10 +117,19 @@ def engine_mentions(slots: Mapping[str, Slot], event: Understood, taken: list[tu
 def resolved_mentions(agent: Agent, form: Form, event: Understood, taken: list[tuple[int, int]]) -> list[Mention]:
     """Return mentions of dates, times and amounts, for slots of their kind."""
     intent = agent.intents[form.intent]
+    if form.asked in intent.slots and intent.slots[form.asked].type in {TEXT, *DICTATED}:
+        # "31 Elm Court" is an address, and a telephone number no count.
+        others = (one for one in event.understanding.values if one.kind is not ValueKind.NUMBER)
+        return [
+            it
+            for value in others
+            if is_free(value.start, value.end, taken)
+            for it in _of_value(intent, form, value, event)
+        ]
     mentions = list(_codes(intent, form, event.text, taken))
     taken = [*taken, *((one.start, one.end) for one in mentions)]
     for value in _alike(event.understanding.values, event.text):
-        if is_free(value.start, value.end, taken):
+        if is_free(value.start, value.end, taken) and not _STREET.match(event.text, value.end):
             mentions += _of_value(intent, form, value, event)
     return mentions
 
@@ -119,7 +140,8 @@ def _alike(values: tuple[Value, ...], text: str) -> Iterator[Value]:
         around = (values[number + 1 : number + 2], values[max(0, number - 1) : number])
         for (other,) in filter(None, around):
             first, last = sorted((value, other), key=lambda one: one.start)
-            is_or = text[first.end : last.start].strip().lower() in {"or", "to", "or at", "or maybe", "or even"}
+            between = text[first.end : last.start].strip(" ,.").lower()
+            is_or = between in {"or", "to", "or at", "or maybe", "or even"} or _CORRECTED.fullmatch(between) is not None
             if value.kind is ValueKind.NUMBER and is_or and other.kind.value in _OF_NUMBERS:
                 hour = int(value.value) if value.value.isdecimal() else _HOURS
                 if other.kind is not ValueKind.TIME or hour < _HOURS:
@@ -146,12 +168,13 @@ def _of_value(intent: Intent, form: Form, value: Value, event: Understood) -> li
     counted = _counted_before_day(intent, form, value, text)
     if counted:
         return counted
+    lenient = _as_answer(intent, form, value, event)
     by_type: dict[str, dict[str, Filled]] = {}
     for name, slot in intent.slots.items():
         filled = _of_kind(value, slot, text)
-        if filled is not None:
+        if filled is not None and not (refusal(slot, filled.value) and lenient):
             by_type.setdefault(slot.type, {})[name] = filled
-    if not by_type and (lenient := _as_answer(intent, form, value, event)):
+    if not by_type and lenient:
         by_type[""] = lenient
     if len(by_type) > 1:
         by_type = _said_apart(intent, by_type, text[value.start : value.end])
@@ -211,7 +234,7 @@ def _as_answer(intent: Intent, form: Form, value: Value, event: Understood) -> d
     if form.asked not in slots and not (form.confirming or form.changing):
         is_told = _FOR_HOUR.search(event.text[: value.start]) and _AFTER_HOUR.match(event.text[value.end :])
         wanted = [name for name in wanted if slots[name].type == ValueKind.TIME.value] if is_told else []
-    elif not _AROUND_ANSWERS.issuperset(_words_beside_values(event)):
+    elif not (_AROUND_ANSWERS.issuperset(_words_beside_values(event)) or _MADE.search(event.text[: value.start])):
         return {}
     elif form.asked in slots:
         wanted = [form.asked]
@@ -232,7 +255,9 @@ def _from_number(slot: Slot, value: Value, text: str) -> Filled | None:
     if slot.type in _AMOUNTS:
         return Filled(value.value, said)
     if slot.type == ValueKind.TIME.value and value.value.isdecimal() and int(value.value) < _HOURS:
-        return Filled(f"{int(value.value):02}:00", said)
+        hour = int(value.value)
+        later = f"{hour + 12}:00" if 0 < hour < _HOURS / 2 else ""
+        return Filled(hour_of(slot, f"{hour:02}:00", later), said)
     return None
 
 
@@ -271,12 +296,14 @@ def _as_said(text: str, value: Value) -> str:
 def _of_kind(value: Value, slot: Slot, text: str) -> Filled | None:
     """Return a resolved value as that of a slot; a date with a time has both."""
     said, kind = _as_said(text, value), value.kind
-    if kind.value == slot.type:
+    if kind is ValueKind.TIME and slot.type == kind.value:
+        return Filled(hour_of(slot, value.value, value.alternative), said)
+    if kind.value == slot.type or (kind.value in _AMOUNTS and slot.type == ValueKind.NUMBER.value):
         return Filled(value.value, said)
     if kind is ValueKind.DATE_TIME and slot.type == ValueKind.DATE.value:
         return Filled(value.value[:10], said)
     if kind is ValueKind.DATE_TIME and slot.type == ValueKind.TIME.value:
-        return Filled(value.value[11:16], said)
+        return Filled(hour_of(slot, value.value[11:16], value.alternative[11:16]), said)
     first, _, last = value.value.partition("/")
     if kind is ValueKind.INTERVAL and slot.type == ValueKind.DATE.value and _is_part_of_day(first, last):
         return Filled(first[:10], said)

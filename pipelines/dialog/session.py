@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import secrets
 import time
 from dataclasses import dataclass, field, replace
@@ -75,6 +76,16 @@ class DialogSession:
         """First words of the agent; "" for none."""
         return self.began.text if self.began else ""
 
+    @property
+    def topic(self) -> str:
+        """Topic of the intent under way: "cleaning", "cancel booking"; "" for none."""
+        form = self.state.form
+        if form is None:
+            return ""
+        slots = self.agent.slots_of(form.intent)
+        told = (form.slots[name].said for name, slot in slots.items() if slot.type == "closed" and name in form.slots)
+        return next(told, re.sub(r"([a-z])([A-Z])", r"\1 \2", form.intent).replace("_", " ").lower())
+
     def begin(self, parameters: Mapping[str, str] | None = None) -> None:
         """Begin the dialog.
 
@@ -113,7 +124,13 @@ class DialogSession:
         return is_whole_answer(text, listen)
 
     def preview(
-        self, text: str, understanding: Understanding, answer: str = "", passage: str = "", speaker: str | None = None
+        self,
+        text: str,
+        understanding: Understanding,
+        answer: str = "",
+        passage: str = "",
+        speaker: str | None = None,
+        today: str = "",
     ) -> DialogTurn:
         """Work out what a turn would do; nothing is changed, however often.
 
@@ -123,8 +140,9 @@ class DialogSession:
             answer: the sentence that answers it, from documents; "" where there is none.
             passage: text that the answer stands in.
             speaker: enrolled name of who speaks, "" where that is not sure; None: speakers are not told apart.
+            today: date of the caller, ISO 8601; "": not known.
         """
-        return self._turn(events.Understood(self.clock(), text, understanding, answer, passage, speaker))
+        return self._turn(events.Understood(self.clock(), text, understanding, answer, passage, speaker, today))
 
     def asks_to_wait(self) -> DialogTurn:
         """Return the agent's words to a turn without understanding."""

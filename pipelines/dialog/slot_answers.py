@@ -31,6 +31,11 @@ _LEADING = re.compile(
 )
 """What stands before the words that were asked for: "my address is"."""
 _SPELLED = re.compile(r"(?:[ ,.-]+[^\W\d_]\b){2,}\.?$")
+_CALLED = re.compile(
+    rf"{_FILLED}(?:(?:it|that|this|he|she)(?:['\u2019]s| is| was| would be|['\u2019]d be)? (?:called|calls|named)"
+    r"|(?:it|that|this)(?:['\u2019]s| is| was| would be|['\u2019]d be))\s+(?=\S)",
+    re.IGNORECASE,
+)
 _BEFORE_NAMES = re.compile(
     rf"{_FILLED}(?:(?:you can |please )?call me|(?:it|that|this)(?:['\u2019]s| is| would be)|i['\u2019]m"
     rf"|i am)(?: (?:on|under))?\s+(?=\S)",
@@ -111,7 +116,9 @@ def _text_of(said: str, *, is_name: bool) -> str:
     if spelled is not None and _letters(spelled[0]) in _letters(text[: spelled.start()]):
         text = text[: spelled.start()].rstrip(" ,")
     led = _LEADING.sub("", text, count=1)
-    return _BEFORE_NAMES.sub("", text, count=1) if is_name and led == text else led
+    if led == text:
+        led = (_BEFORE_NAMES if is_name else _CALLED).sub("", text, count=1)
+    return led
 
 
 def _sounding(agent: Agent, form: Form, values: ValueList, event: Understood, rest: list[Word]) -> tuple[str, ...]:

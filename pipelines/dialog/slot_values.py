@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ from pipelines.dialog.denials import (
     phrase_before,
     unread_denials,
 )
+from pipelines.dialog.dictated_mentions import dictated_mentions
 from pipelines.dialog.fillers import FILLERS
 from pipelines.dialog.mentions import closed_mentions
 from pipelines.dialog.resolved_mentions import engine_mentions, resolved_mentions
@@ -37,6 +39,12 @@ if TYPE_CHECKING:
 _ARTICLES = frozenset(("a", "an", "the", "my", "your", "our"))
 _WEAK_DENIAL = re.compile(r"\bno$")
 _BREAK = re.compile(r"[,.;:!?]")
+_CONCLUDING = re.compile(
+    r"\b(?:so|makes|make that|that makes|in total|altogether|which is|that is|that's|equals|in all)\b", re.IGNORECASE
+)
+"""What stands before a value that sums others up: "me and two friends, so three"."""
+SEPARATOR = ", "
+"""Between the values of a slot that takes several."""
 _MATCHES, _NEUTRAL, _CONTRADICTS = range(3)
 _OTHER_NAMES = {
     ValueKind.DATE.value: ("day", "date"),
@@ -98,6 +106,7 @@ def read_turn(agent: Agent, form: Form, event: Understood) -> TurnReading:
     slots, words = agent.slots_of(form.intent), words_of(event.text)
     mentions = closed_mentions(agent, form, words, event)
     mentions += engine_mentions(slots, event, [(one.start, one.end) for one in mentions])
+    mentions += dictated_mentions(agent, form, event, [(one.start, one.end) for one in mentions])
     choice = None
     if form.asked in slots and not any(form.asked in one.options for one in mentions):
         choice = chosen_value(agent, form, event)
@@ -226,8 +235,20 @@ def _settled(
     denied, several, unclear = set[str](), dict[str, tuple[str, ...]](), set[str]()
     for name, found in given.items():
         slot = slots[name]
+        if slot.several:
+            listed = _listed(found, form.slots.get(name))
+            if listed is None:
+                denied.add(name)
+            else:
+                filled[name] = listed
+            continue
         refused = {one.filled.value for one in found if one.is_denied}
         wanted = [one for one in found if not one.is_denied]
+        current = form.slots.get(name)
+        is_choice = any(" or " in text[one.end : other.start] for one, other in itertools.pairwise(wanted))
+        if current is not None and form.confirming and len(wanted) > 1 and not is_choice:
+            # Beside its successor the value that it takes the place of says nothing.
+            wanted = [one for one in wanted if one.filled.value != current.value]
         values = {one.filled.value: one.filled for one in wanted}
         if refused and (refused & values.keys() or any(_holds_all(text, one) for one in wanted)):
             unclear.add(name)
@@ -241,12 +262,27 @@ def _settled(
         elif (
             len(values) == 1
             or wanted[-1].is_correction
+            or _CONCLUDING.search(text[wanted[-2].end : wanted[-1].start])
             or text[wanted[-1].end :].lower().lstrip(" ,").startswith("instead")
         ):
             filled[name] = wanted[-1].filled
         else:
             several[name] = tuple(it.value if slot.type == CLOSED else it.said for it in values.values())
     return filled, denied, several, unclear
+
+
+def _listed(found: list[_Said], current: Filled | None) -> Filled | None:
+    """Return the values of a slot that takes several; None: none are left."""
+    before = current.value.split(SEPARATOR) if current is not None else []
+    refused = {one.filled.value for one in found if one.is_denied}
+    wanted = [one.filled.value for one in found if not one.is_denied]
+    is_instead = any(one.is_correction for one in found if not one.is_denied)
+    values = list(dict.fromkeys((*(before if not is_instead else ()), *wanted)))
+    values = [value for value in values if value not in refused]
+    if not values:
+        return None
+    said = f"{', '.join(values[:-1])} and {values[-1]}" if len(values) > 1 else values[0]
+    return Filled(SEPARATOR.join(values), said)
 
 
 def _holds_all(text: str, one: _Said) -> bool:

@@ -106,6 +106,7 @@ class State(Struct, frozen=True):
         ended: how the dialog ended; "": it goes on.
         lines: what was said last, the latest last, where a language model of the agent is shown it.
         passage: text that the last turn's answer stands in, likewise.
+        known: values that later intents begin with, by slot.
     """
 
     now: float = 0.0
@@ -124,3 +125,4 @@ class State(Struct, frozen=True):
     ended: str = ""
     lines: tuple[Line, ...] = ()
     passage: str = ""
+    known: dict[str, Filled] = field(default_factory=dict)

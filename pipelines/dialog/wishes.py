@@ -33,7 +33,7 @@ _DENIED = re.compile(
     r"|didn['\u2019]?t|did not) (?:want|need|wish|like|ask|say|tell|mean)"
     r"|i (?:would|['\u2019]d) rather not|i['\u2019]d rather (?:you )?(?:not|didn['\u2019]?t)|let['\u2019]s not"
     r"|under no circumstances|by no means|stop|quit|refrain from|avoid)\b"
-    r"(?! (?:forget|worry|mind|hesitate|you\b|only|just|bother to ask)))",
+    r"(?! (?:forget|worry|mind|hesitate|you\b(?! to\b)|only|just|bother to ask)))",
     re.IGNORECASE,
 )
 _ANSWERING = re.compile(r"\W*(?:no|nope|nah|not that)\b", re.IGNORECASE)
@@ -156,7 +156,9 @@ def is_taken_back(agent: Agent, intent: str, text: str) -> bool:
 def is_for_later(agent: Agent, intent: str, event: Understood) -> bool:
     """Return whether an immediate wish is meant for later, or conditionally."""
     slots = agent.slots_of(intent).values()
-    if not _acts(agent, intent):
+    # A form that is asked for and confirmed tells what is done, and when.
+    is_form = agent.intents[intent].confirm is not None and any(slot.required for slot in slots)
+    if is_form or not _acts(agent, intent):
         return False
     temporal = {kind.value for kind in _TEMPORAL}
     if any(slot.type in temporal or slot.type == "text" for slot in slots):

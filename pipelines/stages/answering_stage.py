@@ -10,7 +10,8 @@ from pipelines.knowledge.bases import NO_BASES
 from pipelines.models.ports import Timing
 from pipelines.stages.answering import AnswerSearch, find_answer
 from pipelines.stages.base_answers import find_in_bases
-from pipelines.stages.follow_ups import follow_up
+from pipelines.stages.follow_ups import FollowUp, follow_up, points_at
+from pipelines.stages.questions import question_in
 from pipelines.stages.registry import QA
 
 if TYPE_CHECKING:
@@ -44,8 +45,13 @@ class AnsweringStage:
     async def run(self, request: StageRequest, models: TurnModels) -> AsyncIterator[AnswerSearch]:
         """See ``pipelines.stages.registry.Stage``."""
         config, due = request.config, request.due
-        follows = follow_up(request.text, request.history)
+        about = config.dialog.topic if config.dialog is not None else ""
+        # Within an intent "how much is that?" asks for what it is about.
+        follows = points_at(request.text, about) or follow_up(request.text, request.history)
         question = follows.asked if follows is not None else request.text
+        if config.dialog is not None and (asked := question_in(question)) != question:
+            follows = FollowUp(asked, follows.query if follows is not None else request.text)
+            question = asked
         if config.knowledge:
             query = follows.query if follows is not None else question
             found = _better(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pipelines.models.contracts import EMBED
 from pipelines.models.ports import Timing
+from pipelines.stages.answer_kinds import fits
 from pipelines.stages.answering import AnswerSearch, AnswerSource, Document, find_answer
 
 if TYPE_CHECKING:
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
     from pipelines.knowledge.bases import FoundInBase, KnowledgeBases
     from pipelines.models.ports import TurnModels
+
+_OTHER_KIND = 0.2
+"""What is left of the score of an answer that is of another kind than was asked for, when it is compared."""
 
 
 async def find_in_bases(
@@ -43,7 +47,8 @@ async def find_in_bases(
     """
     search = await bases.search(names, query or question, models.get(EMBED), due)
     answers = await asyncio.gather(*(_read(models, question, passage, due) for passage in search.passages))
-    best = max((each.answer for each in answers if each.answer), key=lambda answer: answer.score, default=None)
+    found = (each.answer for each in answers if each.answer)
+    best = max(found, key=lambda one: one.score * (1 if fits(question, one.text) else _OTHER_KIND), default=None)
     costs = [each.timing for each in answers if each.timing is not None]
     queue = search.timing.queue_seconds + max((cost.queue_seconds for cost in costs), default=0.0)
     compute = search.timing.compute_seconds + max((cost.compute_seconds for cost in costs), default=0.0)

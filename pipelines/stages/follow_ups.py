@@ -38,6 +38,8 @@ _MANY = frozenset(("they", "them", "their", "theirs", "these", "those"))
 _WHO = frozenset(("who", "whom", "whose"))
 _POSSESSIVE = frozenset(("his", "her", "its", "their"))
 _POINTING = frozenset(("this", "that", "these", "those"))
+_ACTS_OF_THINGS = frozenset(("cost", "take", "last", "include", "mean", "hurt", "work", "need", "count", "come"))
+"""Verbs behind a "that" that means a thing: "does that cost anything?"."""
 _LEADS = re.compile(r"(?:(?:and|but|so|or|okay|ok|then)\b,?\s*)+", re.IGNORECASE)
 _ABOUT = re.compile(r"(?:what|how) about\s+", re.IGNORECASE)
 _TRAILING = frozenset(("then", "instead", "otherwise"))
@@ -108,6 +110,20 @@ def follow_up(question: str, history: Sequence[Exchange]) -> FollowUp | None:
     return FollowUp(asked[:1].upper() + asked[1:], f"{asked} {earlier.question} {_name(earlier.answer)}")
 
 
+def points_at(question: str, topic: str) -> FollowUp | None:
+    """Return a question about a topic, such as "how much is it?"; None: another.
+
+    Args:
+        question: as it was said or typed.
+        topic: a thing that is talked about; "": none.
+    """
+    words = words_of(question)
+    if not topic or not words or not (means := _pronouns(question, words)):
+        return None
+    asked = _replaced(question, words, means, Exchange(f"How is the {topic}?"))
+    return FollowUp(asked[:1].upper() + asked[1:], f"{asked} {topic}") if asked != question else None
+
+
 def _is_fragment(words: Sequence[Word], text: str, *, has_lead: bool) -> bool:
     """Return whether a text is a fragment: "on Sundays?", "why?"."""
     if len(words) > MAX_FRAGMENT_WORDS or not (has_lead or text.rstrip().endswith("?")):
@@ -173,7 +189,7 @@ def _is_pronoun(words: Sequence[Word], at: int) -> bool:
         return not after
     if word in _POINTING:
         # "How much does that cost?", but not "that boat" and "those with a ticket".
-        is_subject = before in AUXILIARIES and len(words) == at + 2
+        is_subject = before in AUXILIARIES and (len(words) == at + 2 or after in _ACTS_OF_THINGS)
         return (not after or after in AUXILIARIES or is_subject) and (at == 0 or before in FUNCTION_WORDS)
     return word in _PERSONS | _THINGS
 

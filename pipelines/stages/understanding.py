@@ -84,6 +84,7 @@ class Understanding:
         candidates: the most likely intents with their probabilities, as many as were asked for.
         readings: what each part of the utterance asks for, in the order of the text; one of a single wish.
         values: the dates, times, amounts … of the text, in its order.
+        considered: names of the intents that the engine considered, the most likely first.
     """
 
     intent: str = NO_INTENT
@@ -95,6 +96,7 @@ class Understanding:
     candidates: tuple[tuple[str, float], ...] = ()
     readings: tuple[Reading, ...] = ()
     values: tuple[Value, ...] = ()
+    considered: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +158,7 @@ async def understand(
         whole.candidates[: wanted.max_intents],
         tuple(readings),
         values,
+        tuple(name for name, _ in whole.candidates),
     )
 
 

@@ -74,5 +74,30 @@ def sentence_of(answer: Answer, documents: Sequence[Document]) -> str:
     return alone[:1].upper() + alone[1:] + ("" if alone.endswith((".", "!", "?")) else ".") if alone else ""
 
 
+def paragraph_of(answer: Answer, documents: Sequence[Document]) -> str:
+    """Return an answer's sentence, with the rest of a short paragraph."""
+    sentence = sentence_of(answer, documents)
+    document = next((one for one in documents if one.id == answer.document_id), None)
+    if document is None:
+        return sentence
+    if not _is_sentence(sentence) or sentence.rstrip(".").lower() == answer.text.strip().rstrip(".").lower():
+        return _line_of(answer, document.text) or sentence
+    first = document.text.rfind("\n\n", 0, answer.start) + 1
+    last = document.text.find("\n\n", answer.end)
+    paragraph = " ".join(document.text[first : last if last >= 0 else None].split())
+    at = paragraph.find(sentence)
+    return paragraph[at:] if at >= 0 and len(paragraph[at:]) <= MAX_SENTENCE_CHARACTERS else sentence
+
+
+def _line_of(answer: Answer, text: str) -> str:
+    """Return an answer's line of a list or table, as it is spoken, or ""."""
+    line = text[text.rfind("\n", 0, answer.start) + 1 :].partition("\n")[0]
+    cells = [cell.strip() for cell in line.strip(" |-*\t").split("|")]
+    if not all(cells) or len(line) > MAX_SENTENCE_CHARACTERS:
+        return ""
+    told = f"{cells[0]}: {', '.join(cells[1:])}" if len(cells) > 1 else cells[0]
+    return told if told.endswith((".", "!", "?")) else f"{told}."
+
+
 def _is_sentence(text: str) -> bool:
     return text.endswith((".", "!", "?")) and (text[:1].isupper() or text[:1].isdigit())

@@ -9,38 +9,38 @@ from __future__ import annotations
 import itertools
 import re
 
-_UNITS = {
+UNITS = {
     word: str(n)
     for n, word in enumerate(["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"])
 }
-_TEENS = {
+TEENS = {
     word: str(n)
     for n, word in enumerate(
         ["ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"],
         10,
     )
 }
-_TENS = {
+TENS = {
     word: str(n)
     for n, word in enumerate(["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"], 2)
 }
-_DIGITS = {**_UNITS, "oh": "0", "o": "0"}
+DIGITS = {**UNITS, "oh": "0", "o": "0"}
 _TIMES = {"double": 2, "triple": 3}
 
-_DIGIT = rf"(?:(?:double|triple) )?(?:{'|'.join(_DIGITS)})\b"
+_DIGIT = rf"(?:(?:double|triple) )?(?:{'|'.join(DIGITS)})\b"
 _GROUP = rf"{_DIGIT}(?:[ -]{_DIGIT}){{0,19}}"
 _GROUPS = re.compile(rf"\b(?P<groups>{_GROUP}(?:, {_GROUP})+)", re.IGNORECASE)
 _FIGURES = re.compile(r"(?<![\d.,-])(?P<groups>\d{1,6}(?:, \d{1,6}){2,})(?![\d,]|\.\d)")
 _DOUBLED = re.compile(rf"\b{_GROUP}", re.IGNORECASE)
-_UNIT = "|".join(word for word in _UNITS if word != "zero")
-_NUMBER_WORD = rf"(?:{'|'.join((*_DIGITS, *_TEENS, *_TENS))}|hundred|thousand|million|point)"
+_UNIT = "|".join(word for word in UNITS if word != "zero")
+_NUMBER_WORD = rf"(?:{'|'.join((*DIGITS, *TEENS, *TENS))}|hundred|thousand|million|point)"
 _LATE_TENS = "sixty|seventy|eighty|ninety"
 _HUNDREDS = re.compile(
     rf"\b(?P<before>{_NUMBER_WORD} )?\b(?P<head>{_UNIT}) (?P<tens>{_LATE_TENS})(?:[ -](?P<unit>{_UNIT}))?\b"
     rf"(?![ -]{_NUMBER_WORD}\b)",
     re.IGNORECASE,
 )
-_SMALL = rf"(?:(?:{'|'.join(_TENS)})(?:[ -](?:{_UNIT}))?|{'|'.join((*_TEENS, *_DIGITS))})\b"
+_SMALL = rf"(?:(?:{'|'.join(TENS)})(?:[ -](?:{_UNIT}))?|{'|'.join((*TEENS, *DIGITS))})\b"
 _VERSION = re.compile(rf"\b{_SMALL}(?: point {_SMALL}){{2,}}(?! point\b)", re.IGNORECASE)
 _CODE_WORD = re.compile(
     r"\b(?:number|phone|call|dial|card|account|code|pin|room|extension|zip|postcode|password|flight|id|passcode"
@@ -48,7 +48,7 @@ _CODE_WORD = re.compile(
     r"[^.!?]{0,30}$",
     re.IGNORECASE,
 )
-_CODE_DIGIT = rf"(?:(?:double|triple)[ -])?(?:{'|'.join(_DIGITS)}|\d)\b"
+_CODE_DIGIT = rf"(?:(?:double|triple)[ -])?(?:{'|'.join(DIGITS)}|\d)\b"
 _CODE = re.compile(
     rf"\b{_CODE_DIGIT}(?:(?:, |[ ,-]){_CODE_DIGIT}){{1,31}}(?![ -](?:hundred|thousand|million)\b)", re.IGNORECASE
 )
@@ -67,7 +67,7 @@ _MIN_CODE_DIGITS = 3
 """Digits that are one number behind a word such as "code" or "room"."""
 _GROUPED_IN_FOURS = 4
 
-_SPELLED = frozenset((*_DIGITS, *_TEENS, *_TENS, *_TIMES))
+_SPELLED = frozenset((*DIGITS, *TEENS, *TENS, *_TIMES))
 _MIN_SPELLED_WORDS = 3
 _HALVES_OF_THE_DAY = (["a", "m"], ["p", "m"])
 
@@ -146,21 +146,21 @@ def _figures(group: str) -> str:
         if word in _TIMES:
             times = _TIMES[word]
         else:
-            digits, times = digits + _DIGITS.get(word, word) * times, 1
+            digits, times = digits + DIGITS.get(word, word) * times, 1
     return digits
 
 
 def _small(words: str) -> str:
     """Write a number from 0 to 99."""
     head, *rest = re.split("[ -]", words.lower())
-    if head in _TENS:
-        return _TENS[head] + (_UNITS[rest[0]] if rest else "0")
-    return _TEENS.get(head) or _DIGITS[head]
+    if head in TENS:
+        return TENS[head] + (UNITS[rest[0]] if rest else "0")
+    return TEENS.get(head) or DIGITS[head]
 
 
 def _spoken_hundreds(found: re.Match[str]) -> str:
     """Write "seven eighty eight" as 788; with minutes from 60 on it is no time."""
     if found["before"]:
         return found[0]
-    unit = _UNITS[found["unit"].lower()] if found["unit"] else "0"
-    return _UNITS[found["head"].lower()] + _TENS[found["tens"].lower()] + unit
+    unit = UNITS[found["unit"].lower()] if found["unit"] else "0"
+    return UNITS[found["head"].lower()] + TENS[found["tens"].lower()] + unit

@@ -29,12 +29,14 @@ class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         say: what is said in place of the agent's own words; "": those.
         failed: whether it could not be done.
         parameters: session parameters that change.
+        ask_again: slot that is asked for anew where it failed; "": none.
     """
 
     slots: Annotated[dict[_Name, _Text | int | float], msgspec.Meta(max_length=MAX_VALUES)] = {}
     say: _Text = ""
     failed: bool = False
     parameters: Annotated[dict[_Name, _Text], msgspec.Meta(max_length=MAX_VALUES)] = {}
+    ask_again: _Name = ""
 
 
 def read_answer(body: bytes, agent: Agent, intent: str) -> Answer:
@@ -52,6 +54,7 @@ def read_answer(body: bytes, agent: Agent, intent: str) -> Answer:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise CallFailedError("the answer is no JSON") from error
     _check_names("slot", answer.slots, agent.slots_of(intent))
+    _check_names("slot", {answer.ask_again: None} if answer.ask_again else {}, agent.slots_of(intent))
     _check_names("parameter", answer.parameters, agent.form.parameters)
     return answer
 
@@ -66,7 +69,7 @@ def _check_names(what: str, names: Mapping[str, object], known: Mapping[str, obj
 def to_event(answer: Answer, task: Fulfil, now: float) -> Fulfilled | FulfilmentFailed:
     """Make the event for the dialog of an answer."""
     if answer.failed:
-        return FulfilmentFailed(now, task.number, answer.say)
+        return FulfilmentFailed(now, task.number, answer.say, answer.ask_again)
     slots = {
         name: format(value, ".15g") if isinstance(value, float) else str(value) for name, value in answer.slots.items()
     }

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pipelines.dialog.state import SPEAKER
 from pipelines.errors import InvalidInputError
+from pipelines.models.contracts import EMBED
+from pipelines.stages.understanding import understand
 from service.security.principal import current_principal
 
 if TYPE_CHECKING:
@@ -18,10 +21,13 @@ if TYPE_CHECKING:
     from pipelines.dialog.fulfilment import Fulfiller
     from pipelines.dialog.session import DialogSession
     from pipelines.dialog.sessions import Sessions
+    from pipelines.models.ports import Engines
     from service.fulfilment.http_calls import HttpCalls
     from service.sessions.agent_watch import AgentWatch
 
     MakeSessions = Callable[[Mapping[str, Mapping[str, Fulfiller]]], Sessions]
+
+logger = logging.getLogger(__name__)
 
 MAX_PARAMETERS = 50
 MAX_PARAMETER_CHARACTERS = 1_000
@@ -48,6 +54,26 @@ class Dialogs:
         """Read agents anew whose files change, until it is cancelled."""
         if self.agent_watch is not None:
             await self.agent_watch.watch()
+
+    async def prepare(self, models: Engines) -> None:
+        """Embed the sentences of agents that the engine does not know.
+
+        Raises:
+            ModelError: a model does not answer.
+        """
+        if not self.agents:
+            return
+        from pipelines.dialog.by_example import embed_sentences, is_unknown_to  # noqa: PLC0415 - reads agents
+
+        for name, agent in self.agents.items():
+            texts = agent.examples.texts
+            if texts and is_unknown_to(agent, await understand(models.intents, texts[0])):
+                logger.info(
+                    "the engine knows no intent of the agent %s, which is understood by its sentences: training an "
+                    "engine on them understands more (vivavoce train nlu)",
+                    name,
+                )
+                await embed_sentences(agent, models.get(EMBED))
 
     @contextlib.asynccontextmanager
     async def open(

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from pipelines.dialog.next_step import missing_slot
 from pipelines.dialog.state import Form, State
 
 if TYPE_CHECKING:
@@ -94,7 +95,9 @@ def unpack(data: bytes, agent: Agent, clocks: Clocks) -> tuple[str, State] | Non
 
 def without_sensitive(agent: Agent, state: State) -> State:
     """Return a state without sensitive values; needed ones are asked for again."""
-    if not any(slot.sensitive for intent in agent.intents.values() for slot in intent.slots.values()):
+    slots_of_all = (pair for intent in agent.intents.values() for pair in intent.slots.items())
+    sensitive_names = {name for name, slot in slots_of_all if slot.sensitive}
+    if not sensitive_names:
         return state
 
     def cleared(intent: str, slots: dict[str, Filled]) -> dict[str, Filled]:
@@ -107,8 +110,8 @@ def without_sensitive(agent: Agent, state: State) -> State:
         form = replace(form, choices=()) if sensitive else form
         if len(slots) == len(form.slots):
             return form
-        needed = (name for name, slot in agent.slots_of(form.intent).items() if slot.required and name not in slots)
-        return replace(form, slots=slots, asked=next(needed, ""), confirming=False, changing=False, choices=())
+        form = replace(form, slots=slots, confirming=False, changing=False, choices=())
+        return replace(form, asked=missing_slot(agent, state, form))
 
     def context_without(context: Context) -> Context:
         return replace(context, slots=cleared(context.intent, context.slots))
@@ -118,6 +121,7 @@ def without_sensitive(agent: Agent, state: State) -> State:
         form=form_without(state.form) if state.form is not None else None,
         suspended=tuple(map(form_without, state.suspended)),
         contexts=tuple(map(context_without, state.contexts)),
+        known={name: filled for name, filled in state.known.items() if name not in sensitive_names},
         # What was said may hold values that are no longer in any slot.
         said=(),
         lines=(),

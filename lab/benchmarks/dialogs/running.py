@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 import vivavoce
 from benchmarks.dialogs.callers import call, callers
 from benchmarks.dialogs.latency import compare
+from benchmarks.dialogs.led import Outcome, lead, read_conversations
 from benchmarks.dialogs.scripts import play, playable
 from benchmarks.dialogs.voices import Voice
 from benchmarks.sla.report import percentiles
@@ -79,6 +80,34 @@ async def call_all(
         "completion": round(completed / len(found), 4),
         "without_a_correction": sum(done and not corrections for done, corrections, _ in found),
         "turn_latency_ms": percentiles(seconds for _, _, times in found for seconds in times),
+    }
+
+
+async def lead_all(
+    address: str, folder: Path, file: Path, only: str, at_once: int, *, spoken: bool, verbose: bool
+) -> dict[str, object]:
+    """Lets callers lead the conversations of a file; the other arguments are those of :func:`play_all`."""
+    agent = read_agent(folder)
+    listed = [one for one in read_conversations(file) if only in one.name]
+    async with vivavoce.connect(address) as client:
+        voice = Voice(client) if spoken else None
+
+        async def one(number: int) -> Outcome:
+            outcome = await lead(client, agent, listed[number], voice, number)
+            _show(listed[number].name, outcome.reached, outcome.lines, verbose=verbose)
+            return outcome
+
+        found = await _bounded(one, range(len(listed)), at_once)
+    reached = [outcome for outcome in found if outcome.reached]
+    return {
+        "conversations": len(found),
+        "spoken": spoken,
+        "reached": len(reached),
+        "in_few_turns": sum(it.reached and it.turns <= led.at_most for it, led in zip(found, listed, strict=True)),
+        "wrong_actions": sum(len(outcome.wrong) for outcome in found),
+        "turns": sum(outcome.turns for outcome in found),
+        "misunderstandings": sum(outcome.misses for outcome in found),
+        "turn_latency_ms": percentiles(seconds for outcome in found for seconds in outcome.turn_seconds),
     }
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from pipelines.dialog.agent.examples import Examples
 from pipelines.dialog.agent.form import CLOSED
 from pipelines.dialog.agent.prepositions import prepositions_of
 
@@ -42,6 +43,15 @@ class Agent:
         """Hash of all that a dialog's state refers to, equal on all replicas."""
         content = [self.form.model_dump(mode="json"), {name: list(it.values) for name, it in self.values.items()}]
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+    @cached_property
+    def examples(self) -> Examples:
+        """The sentences, to be compared with what callers say."""
+        lists = {
+            name: {slot.values or slot_name for slot_name, slot in intent.slots.items() if slot.type == CLOSED}
+            for name, intent in self.intents.items()
+        }
+        return Examples(self.sentences, self.values, lists)
 
     @property
     def intents(self) -> Mapping[str, Intent]:

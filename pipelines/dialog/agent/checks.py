@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from pipelines.dialog.agent.allowed import faults_of, refusal
+from pipelines.dialog.agent.conditions import compared
 from pipelines.dialog.agent.form import CLOSED
 from pipelines.dialog.agent.fulfilment_checks import faults_of_fulfilments
 from pipelines.dialog.agent.templates import fault_of, names_in
@@ -22,7 +24,20 @@ CHOICES = "choices"
 """Placeholder of a prompt for the values of the slot that is asked for."""
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _TEXTS = (
-    *("begin", "end", "help", "cancelled", "change", "wait", "hold", "too_late", "only_now", "failed", "unsure"),
+    *(
+        "begin",
+        "end",
+        "help",
+        "cancelled",
+        "change",
+        "wait",
+        "hold",
+        "robot",
+        "too_late",
+        "only_now",
+        "failed",
+        "unsure",
+    ),
     "hand_over",
 )
 
@@ -94,6 +109,8 @@ def _of_intent(agent: Agent, name: str, intent: Intent) -> Iterator[tuple[Place,
     if name not in agent.sentences and not intent.heard_as and not intent.follows and name != agent.form.fallback:
         yield (), f"nothing leads to the intent {name!r}: add sentences/{name}.txt, or `heard_as`"
     for slot_name, slot in intent.slots.items():
+        for key, value in slot.when.items():
+            yield from ((("slots", slot_name, "when"), message) for message in _condition(agent, intent, key, value))
         yield from (
             (("slots", slot_name, *inner), message) for inner, message in _of_slot(agent, known, slot_name, slot)
         )
@@ -102,6 +119,7 @@ def _of_intent(agent: Agent, name: str, intent: Intent) -> Iterator[tuple[Place,
 def _condition(agent: Agent, intent: Intent, key: str, value: str) -> Iterator[str]:
     if key in agent.form.parameters:
         return
+    sign, value = compared(value)
     slot = intent.slots.get(key)
     if slot is None:
         yield f"`when` names {key!r}, which is no slot or parameter: write one of {_listed(intent, agent)}"
@@ -109,6 +127,10 @@ def _condition(agent: Agent, intent: Intent, key: str, value: str) -> Iterator[s
         values = agent.values.get(slot.values or key)
         if values is not None and value not in values.values:
             yield f"`when`: {value!r} is no value of {key!r}: write one of {', '.join(values.values[:10])}"
+        if sign in {"<", ">", "<=", ">="}:
+            yield f"`when`: values of {key!r} have no order: write a value, or != and a value"
+    elif not sign and refusal(slot, value):
+        yield f"`when`: {value!r} is never allowed for {key!r}, so that this is never true: write another value"
 
 
 def _listed(intent: Intent, agent: Agent) -> str:
@@ -132,6 +154,9 @@ def _of_slot(agent: Agent, known: set[str], name: str, slot: Slot) -> Iterator[t
         yield ("default",), f"{slot.default!r} is no value of {name!r}: write one of {listed}"
     if slot.default is not None and slot.type == ValueKind.NUMBER.value and not _NUMBER.fullmatch(slot.default):
         yield ("default",), f"{slot.default!r} is no number: write figures, such as 1 or 2.5, in quotes"
+    yield from (((key,), fault) for key, fault in faults_of(slot))
+    if slot.when and not slot.required:
+        yield ("when",), "`when` tells when a required slot is asked for: write `required: true`, or remove it"
     for index, prompt in enumerate(slot.prompt):
         for message in _template(prompt, {*known, CHOICES}, "slots and parameters"):
             yield ("prompt", index), message

@@ -20,9 +20,17 @@ CLOSED = "closed"
 TEXT = "text"
 """Type of a slot that takes any words."""
 
+DIGITS, PHONE, EMAIL, PERSON = "digits", "phone", "email", "person"
+"""Types of slots that callers dictate."""
+DICTATED = frozenset((DIGITS, PHONE, EMAIL, PERSON))
+
 SlotType = Literal[
     "closed",
     "text",
+    "digits",
+    "phone",
+    "email",
+    "person",
     "date",
     "time",
     "date_time",
@@ -35,7 +43,10 @@ SlotType = Literal[
     "percentage",
     "temperature",
 ]
-assert set(get_args(SlotType)) == {CLOSED, TEXT, *(kind.value for kind in ValueKind)}
+assert set(get_args(SlotType)) == {CLOSED, TEXT, *DICTATED, *(kind.value for kind in ValueKind)}
+
+Weekday = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+WEEKDAYS: tuple[str, ...] = get_args(Weekday)
 
 Then = Literal["continue", "end", "hand_over"]
 
@@ -60,11 +71,28 @@ class _Form(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+class Allowed(_Form):
+    """Values that a slot takes; others are refused, and it is asked for again.
+
+    Attributes:
+        between: the least and the most, of numbers, amounts, times (``09:00``), and dates.
+        not_on: weekdays that a date must not be.
+        pattern: regular expression that a whole value matches.
+        refused: said where a value is refused.
+    """
+
+    between: tuple[str, str] | None = None
+    not_on: Annotated[tuple[Weekday, ...], BeforeValidator(_listed), Field(max_length=6)] = ()
+    pattern: Annotated[str, Field(max_length=200)] | None = None
+    refused: Text = "Sorry, that is not possible."
+
+
 class Slot(_Form):
     """A detail of an intent.
 
     Attributes:
-        type: ``closed`` (a value list), ``text`` (any words), or a kind of resolved value such as ``date``.
+        type: ``closed`` (a value list), ``text`` (any words), one that is dictated (``digits``, ``phone``, ``email``,
+            ``person``), or a kind of resolved value such as ``date``.
         required: whether it is asked for where it is missing.
         prompt: what is asked; the second text is said at the second time, and the last one from then on.
         retries: how often it is asked again after an answer that was not understood.
@@ -74,6 +102,12 @@ class Slot(_Form):
         values: name of the value list; None: the name of the slot.
         heard_as: names of the engine's slots that fill it, besides its own name.
         help: said where the caller asks for help at this slot; None: the intent's.
+        several: whether a closed slot takes several values at a time; they are joined by commas.
+        allow: which values it takes; None: all of its type.
+        future: whether a date in the past is refused.
+        prefer: the half of the day of a time without one: "at four" with ``pm`` is 16:00.
+        when: conditions on slots and parameters under which it is required.
+        remember: whether the next intent with a slot of this name begins with its value.
     """
 
     type: SlotType
@@ -86,6 +120,12 @@ class Slot(_Form):
     values: Name | None = None
     heard_as: Names = ()
     help: Text | None = None
+    several: bool = False
+    allow: Allowed | None = None
+    future: bool = False
+    prefer: Literal["am", "pm"] | None = None
+    when: dict[str, str] = Field(default_factory=dict)
+    remember: bool = False
 
 
 class Answer(_Form):
@@ -182,6 +222,7 @@ class AgentForm(_Form):
         change: said where the caller denies the confirmation and says no more.
         wait: said where the caller speaks while a fulfilment runs.
         hold: said where the caller asks to wait.
+        robot: said where the caller asks whether this is a person.
         too_late: said where the caller cancels what is being carried out, or was.
         only_now: said where a wish is for a time, and its intent has no slot for one.
         failed: said where a fulfilment fails.
@@ -206,6 +247,7 @@ class AgentForm(_Form):
     change: Text = "What shall I change?"
     wait: Text = "One moment, please."
     hold: Text = "Take your time."
+    robot: Text = "I am a computer program."
     too_late: Text = "That cannot be cancelled any more."
     only_now: Text = "I can only do that at once, not at another time."
     failed: Text = "Sorry, that did not work."

@@ -13,6 +13,12 @@ if TYPE_CHECKING:
 
 _PLACEHOLDER = re.compile(r"\{([^{}\[\]]*)\}")
 _OPTIONAL = re.compile(r"\[([^\[\]]*)\]")
+_DOUBLED = re.compile(
+    r"\b(?:on|at|for|in)\s+((?:on|at|in|by|from|around|about)\s|(?:today|tomorrow|tonight|this|next|the day after)\b)"
+    r"(?!['\u2019])",
+    re.IGNORECASE,
+)
+"""A preposition before a value that has its own, or needs none: "on tomorrow", "at around nine"."""
 _NAME = re.compile(r"[A-Za-z]\w*")
 
 
@@ -52,4 +58,5 @@ def substituted(template: str, values: Mapping[str, str]) -> str:
         return match[1] if all(values.get(name) for name in names_in(match[1])) else ""
 
     chosen = _OPTIONAL.sub(optional, template)
-    return " ".join(_PLACEHOLDER.sub(lambda match: values.get(match[1], ""), chosen).split())
+    text = " ".join(_PLACEHOLDER.sub(lambda match: values.get(match[1], ""), chosen).split())
+    return _DOUBLED.sub(lambda found: found[1], text)

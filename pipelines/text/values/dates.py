@@ -170,6 +170,8 @@ def _with_month(tokens: Tokens, at: int, today: dt.date) -> tuple[Day, int] | No
         return _dated(tokens, month, number[0], number[1], today)
     start = at + 1 if tokens[at] == "the" else at
     number = ordinal(tokens, start)
+    if number is None and (counted := cardinal(tokens, start)) is not None and tokens[counted[1]] in _MONTHS:
+        number = counted
     if number is None and tokens[start].isdecimal():
         number = int(tokens[start]), start + 1
     if number is None or not 0 < number[0] <= 31:

@@ -230,9 +230,10 @@ def _encoded(samples: npt.NDArray[np.float32], encoding: Encoding) -> bytes:
 
 
 def plain(value: object) -> Any:
-    """What of a message is kept: all of it, but of audio how long and how loud it is, and of errors their text."""
+    """What of a message is kept: all but the date; of audio how long and how loud it is, and of errors their text."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {each.name: plain(getattr(value, each.name)) for each in dataclasses.fields(value)}
+        fields = (each.name for each in dataclasses.fields(value) if each.name != "today")
+        return {name: plain(getattr(value, name)) for name in fields}
     if isinstance(value, enum.Enum):
         return value.name
     if isinstance(value, dict):

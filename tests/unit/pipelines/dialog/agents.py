@@ -80,7 +80,15 @@ class Caller:
         self.state, self.actions = step(self.agent, self.state, event)
         return self.said
 
-    def say(self, text: str, intent: str = NO_INTENT, *slots: tuple[str, str], answer: str = "", **more: Any) -> str:
+    def say(
+        self,
+        text: str,
+        intent: str = NO_INTENT,
+        *slots: tuple[str, str],
+        answer: str = "",
+        today: str = NOW.date().isoformat(),
+        **more: Any,
+    ) -> str:
         """Says a text that the engine understands so; a slot is its name and its words, behind `=` another value."""
         self.now += 1
         values = find_values(text, NOW)
@@ -94,7 +102,7 @@ class Caller:
         understanding = Understanding(
             **({"confidence": confidence} | more), intent=intent, slots=tuple(found), values=values
         )
-        return self(events.Understood(self.now, text, understanding, answer))
+        return self(events.Understood(self.now, text, understanding, answer, today=today))
 
     @property
     def said(self) -> str:

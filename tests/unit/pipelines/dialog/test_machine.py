@@ -121,6 +121,26 @@ def test_repeats(confirming: Caller, said: str):
     assert confirming.say(said) == "1 small latte?"
 
 
+def test_what_is_asked_of_the_dialog_itself():
+    caller = Caller()
+    caller.say("book", "book")
+    assert caller.say("are you a robot") == "I am a computer program. Which day?"
+    caller.say("tomorrow at nine")
+    assert caller.say("what did I say so far") == "So far I have: tomorrow at nine, tomorrow at nine. Which name?"
+    assert caller.say("just a second, it is in the other room") == "Take your time."
+    assert caller.say("go back") == "What time?"
+    caller.say("ten")
+    assert caller.say("oh, that's my bus, I'll call you later, bye") == "Goodbye."
+    assert caller.end == "end"
+
+
+def test_a_person_is_asked_for():
+    caller = Caller()
+    caller.say("book", "book")
+    assert caller.say("listen, I want to talk to a human being") == "Of course. I will hand you over to a colleague."
+    assert caller.end == "hand_over"
+
+
 @pytest.mark.parametrize("said", ["cancel", "never mind", "no cancel that please", "forget it", "I changed my mind"])
 def test_cancels(confirming: Caller, said: str):
     assert confirming.say(said) == "All right, never mind."

@@ -61,7 +61,7 @@ def carried_out(*texts: str) -> tuple[list[str], list[str]]:
         ("turn off all the lights but not in the hall", []),
         ("close the blinds but not in the hall", []),
         ("close all blinds except in the hall", []),
-        ("turn the hall light on and the office light off", []),
+        ("turn the hall light on and the office light off", ["light_on hall", "light_off office"]),
         ("turn on the light in the hall and in the office", []),
         ("turn on the light in the hall in ten minutes", []),
         ("turn off the light in the hall at nine", []),
