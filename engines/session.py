@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
 ONNX_RUNTIME = Accelerator()
 """Onnxruntime on the CPU, where no accelerator is named."""
+HIDDEN, NEXT_HIDDEN = "hidden_state", "next_hidden_state"
+"""What a stage of a network that was cut reads of the stage before, and gives to the next one."""
+STAGE = "stage.onnx"
+"""File of a stage, in the folder of its model's version."""
 _PROVIDERS = {"cuda": "CUDAExecutionProvider", "tensorrt": "TensorrtExecutionProvider"}
 _INSTALL = {"cuda": "onnxruntime-gpu", "tensorrt": "onnxruntime-gpu tensorrt"}
 
@@ -34,17 +38,21 @@ class Node(Protocol):
         """Sizes of its axes, or their names."""
 
 
-class Session(Protocol):
+class Network(Protocol):
     """A network that is computed by calls of ``run``, from any thread."""
+
+    def run(self, names: Sequence[str] | None, feeds: Mapping[str, Any]) -> list[npt.NDArray[Any]]:
+        """Compute the named outputs, all where none are named."""
+
+
+class Session(Network, Protocol):
+    """A network that tells its inputs and outputs."""
 
     def get_inputs(self) -> Sequence[Node]:
         """Return the inputs."""
 
     def get_outputs(self) -> Sequence[Node]:
         """Return the outputs."""
-
-    def run(self, names: Sequence[str] | None, feeds: Mapping[str, Any]) -> list[npt.NDArray[Any]]:
-        """Compute the named outputs, all where none are named."""
 
 
 def load_session(

@@ -6,7 +6,8 @@
     ├── InvalidHintsError        phrase hints or alternatives that are out of bounds
     ├── InvalidLanguageError     a language or a translation that is not offered
     ├── UtteranceTooLongError    a sequence that grows over its limit
-    └── TooManySequencesError    more open sequences than the engine has room for
+    ├── TooManySequencesError    more open sequences than the engine has room for
+    └── LostStreamError          a sequence whose state in a stage of the encoder is gone
 
 Each concerns one request; the other requests of a batch are served.
 """
@@ -40,3 +41,18 @@ class TooManySequencesError(AsrError):
 
 class InvalidLanguageError(AsrError):
     """A language or a translation that the recognizer does not offer."""
+
+
+class LostStreamError(AsrError):
+    """A step of a stream whose caches a stage of the encoder does not hold.
+
+    Attributes:
+        SIGN: words by which callers tell that the sequence is to be begun again, which Triton's own error has too.
+    """
+
+    SIGN = "must specify the START flag"
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(
+            message or f"a stage of the encoder was loaded anew: the next request of the sequence {self.SIGN}"
+        )

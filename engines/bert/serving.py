@@ -50,6 +50,17 @@ def tensor(request: object, name: str) -> npt.NDArray[Any]:
     return values
 
 
+def device_tensor(request: object, name: str, from_dlpack: Callable[[object], _T]) -> _T:
+    """Read an input of a request where it lies, on a GPU or not, by DLPack.
+
+    Args:
+        request: holds the memory.
+        name: of the input.
+        from_dlpack: makes a tensor of a capsule.
+    """
+    return from_dlpack(pb_utils.get_input_tensor_by_name(request, name).to_dlpack())
+
+
 def embeddings(
     requests: Sequence[object], read: Callable[[object], list[_T]], embed: Callable[[list[_T]], npt.NDArray[np.float32]]
 ) -> list[object]:
@@ -117,8 +128,14 @@ def strings(values: Sequence[str], shape: tuple[int, ...]) -> npt.NDArray[np.obj
 
 
 def response(outputs: Mapping[str, npt.NDArray[Any]]) -> object:
-    """Make a response of named arrays."""
-    return pb_utils.InferenceResponse([pb_utils.Tensor(name, values) for name, values in outputs.items()])
+    """Make a response of named arrays, or tensors of PyTorch by DLPack."""
+    return pb_utils.InferenceResponse([_named(name, values) for name, values in outputs.items()])
+
+
+def _named(name: str, values: npt.NDArray[Any]) -> object:
+    return (
+        pb_utils.Tensor(name, values) if isinstance(values, np.ndarray) else pb_utils.Tensor.from_dlpack(name, values)
+    )
 
 
 def network_response(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from engines.bert.tensorrt import GROUP_TOKENS, profile
-from engines.session import ONNX_RUNTIME, load_session
+from engines.session import HIDDEN, NEXT_HIDDEN, ONNX_RUNTIME, load_session
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 MASK = "attention_mask"
 INPUTS = ("input_ids", MASK, "token_type_ids")
 """What a network may read, as :class:`engines.bert.tokenizing.TokenBatch` has it; all but the mask may be missing."""
-HIDDEN, NEXT_HIDDEN = "hidden_state", "next_hidden_state"
-"""What a stage of a network that was cut reads of the stage before, and gives to the next one."""
 _MAX_GROUP_TOKENS = 2048
 """Tokens, padding included, of one call. On a CPU a larger batch takes more memory and as long a token."""
 _MAX_PADDED_SHARE = 0.25
@@ -48,6 +46,10 @@ class BertSession:
         threads: cores that one call may use.
         accelerator: what computes.
 
+    Attributes:
+        sizes: those of each input's axes, or their names.
+        inputs: names of the inputs.
+
     Raises:
         ValueError: the model has no ``attention_mask``, or an input that no tokenizer gives.
         AcceleratorError: the accelerator cannot be used here.
@@ -55,10 +57,13 @@ class BertSession:
 
     def __init__(self, path: Path, threads: int = 2, accelerator: Accelerator = ONNX_RUNTIME) -> None:
         tensorrt = accelerator.name == "tensorrt"
-        options = profile(BertSession(path, threads).inputs) if tensorrt else None
+        options = profile(BertSession(path, threads).sizes) if tensorrt else None
         self._session: Session = load_session(path, threads, accelerator=accelerator, options=options)
         self._group_tokens = GROUP_TOKENS if tensorrt else _MAX_GROUP_TOKENS
-        self.inputs: tuple[str, ...] = tuple(node.name for node in self._session.get_inputs())
+        self.sizes: dict[str, tuple[int | str, ...]] = {
+            node.name: tuple(node.shape) for node in self._session.get_inputs()
+        }
+        self.inputs: tuple[str, ...] = tuple(self.sizes)
         self.outputs = tuple(node.name for node in self._session.get_outputs())
         self._per_token = tuple(list(node.shape[1:2]) == ["tokens"] for node in self._session.get_outputs())
         if MASK not in self.inputs or not set(self.inputs) <= {*INPUTS, HIDDEN}:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Mapping, Sequence
 
 GROUP_TOKENS = 16384
 """Tokens of one call, padding included."""
@@ -18,11 +18,15 @@ _MAX_ROWS, _MAX_TOKENS = 256, 512
 _USUAL_ROWS, _USUAL_TOKENS = 32, 128
 
 
-def profile(inputs: Collection[str]) -> dict[str, object]:
-    """Return TensorRT's options for inputs of ``[rows, tokens]`` each."""
+def profile(inputs: Mapping[str, Sequence[int | str]]) -> dict[str, object]:
+    """Return TensorRT's options for the inputs of a network.
+
+    Args:
+        inputs: sizes of each by its name: ``[rows, tokens]``, and of a hidden state ``[rows, tokens, width]``.
+    """
 
     def shapes(rows: int, tokens: int) -> str:
-        return ",".join(f"{name}:{rows}x{tokens}" for name in inputs)
+        return ",".join(f"{name}:{'x'.join(map(str, (rows, tokens, *dims[2:])))}" for name, dims in inputs.items())
 
     return {
         "trt_profile_min_shapes": shapes(1, 1),

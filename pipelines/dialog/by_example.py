@@ -29,6 +29,8 @@ MAX_PIECES = 4
 MIN_PIECE_WORDS = 2
 MIN_WISH_CONFIDENCE = 0.6
 """Of a piece that is a wish of its own, beside others."""
+_JOINING = re.compile(r"[\s,.;!?]*(?:and|plus|also|then|but)\b", re.IGNORECASE)
+"""How another wish is joined to the one before; what is told before a wish is none itself."""
 _MARKS = re.compile(r"[,.;:!?]+\s+|\s+(?:and|so|but)\s+", re.IGNORECASE)
 
 
@@ -67,7 +69,8 @@ def by_example(
     # Of talkative callers one piece is the wish.
     pieces = [read(text[start:end], start, end) for start, end in (*_pieces(text), (0, len(text)))]
     intent, confidence = max((*pieces, *(part[1:] for part in parts)), key=lambda one: one[1])
-    if not all(part != NO_INTENT or denies(clause.of(text)) for clause, part, _ in parts):
+    are_wishes = all(sure >= MIN_WISH_CONFIDENCE or denies(clause.of(text)) for clause, _, sure in parts)
+    if not are_wishes or (len(parts) > 1 and not _JOINING.match(text, parts[-2][0].end)):
         parts = []
     parts = parts or _wishes(text, read)
     readings = tuple(
@@ -86,6 +89,7 @@ def _wishes(text: str, read: Callable[[str, int, int], tuple[str, float]]) -> li
     for start, end in _places(text):
         intent, sure = read(text[start:end], start, end)
         is_own = intent != NO_INTENT and sure >= MIN_WISH_CONFIDENCE
+        is_own = is_own and (not wishes or _JOINING.match(text, wishes[-1][0].end) is not None)
         if wishes and (not is_own or intent == wishes[-1][1]):
             clause, before, least = wishes[-1]
             wishes[-1] = Clause(clause.start, end), before, least

@@ -119,8 +119,23 @@ def leaves(words: Sequence[Word]) -> bool:
 
 def is_done(words: Sequence[Word]) -> bool:
     """Return whether a turn says that nothing else is wanted: "great, that's all"."""
+    phrases = read_phrases(words)
+    kinds = {phrase.kind for phrase in phrases}
+    told = {" ".join(word.text for word in words[phrase.start : phrase.end]) for phrase in phrases}
+    is_told = bool(kinds & {Kind.COMPLETE, Kind.DONE} or told & {"that's it", "that is it"})
+    return is_told and kinds <= {Kind.COMPLETE, Kind.DONE, Kind.YES, Kind.NO, *_NEUTRAL}
+
+
+def is_declined(words: Sequence[Word]) -> bool:
+    """Return whether nothing else is wanted: "no, I have it all, thank you"."""
     kinds = {phrase.kind for phrase in read_phrases(words)}
-    return bool(kinds & {Kind.COMPLETE, Kind.DONE}) and kinds <= {Kind.COMPLETE, Kind.DONE, Kind.YES, *_NEUTRAL}
+    return is_done(words) or (kinds >= {Kind.NO, Kind.THANKS} and words[0].text in {"no", "nope", "nah"})
+
+
+def is_thanks(words: Sequence[Word]) -> bool:
+    """Return whether a turn is nothing but thanks: "great, thanks a lot"."""
+    kinds = {phrase.kind for phrase in read_phrases(words)}
+    return Kind.THANKS in kinds and kinds <= {Kind.YES, *_NEUTRAL}
 
 
 def asks_for_human(words: Sequence[Word]) -> bool:

@@ -43,8 +43,8 @@ _BEHIND = re.compile(
     r"\s*(?:(?:is|are|was|will|would|does|do|can|could)(?: not\b|n['\u2019]t\b)|(?:won|can)['\u2019]t\b|cannot\b"
     r"|not\b(?= (?:possible|good|ok|okay|right))"
     r"|(?:is|are|was) (?:no good|wrong|impossible|out|bad|too \w+)"
-    r"|(?:i|we)(?:['\u2019]m| am|['\u2019]re| are)? (?:have to|need to|must|can['\u2019]?t|cannot|work\b|working"
-    r"|busy|away|travelling|traveling))(?! (?:a problem|bad|an issue|matter|hurt))",
+    r"|(?:i|we)(?:['\u2019](?:m|re|ve)| am| are)? (?:have to|need to|must|can['\u2019]?t|cannot|work\b|working|busy"
+    r"|away|travell?ing|got\b|have (?:a|an|my|no|got)\b))(?! (?:a problem|bad|an issue|matter|hurt))",
     re.IGNORECASE,
 )
 _CORRECTION = re.compile(

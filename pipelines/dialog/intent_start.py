@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from pipelines.dialog.slot_values import TurnReading
     from pipelines.dialog.state import Filled, State
 
+SURE_CONFIDENCE = 0.75
+"""From here on an intent is meant, though a question is answered by documents, or the answer to a question is in it."""
 MAX_SUSPENDED = 3
 """Intents that digressions interrupt; the oldest is forgotten."""
 
@@ -31,6 +33,11 @@ def target_now(agent: Agent, state: State, event: Understood) -> str | None:
         return None
     needs = agent.intents[name].needs
     return name if not needs or any(context.name in needs for context in state.contexts) else None
+
+
+def is_sure(agent: Agent, state: State, event: Understood) -> bool:
+    """Return whether a turn has an intent for sure."""
+    return target_now(agent, state, event) is not None and event.understanding.confidence >= SURE_CONFIDENCE
 
 
 def begin(agent: Agent, state: State, intent: str, event: Understood) -> Step:

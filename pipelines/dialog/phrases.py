@@ -374,10 +374,10 @@ _GREETING = (
     |how are you(?: doing)?(?: today)?|how do you do|nice to meet you|how's it going|what's up|are you there"""),
 )
 _THANKS = (
-    _any("""thanks|thank you|thank you (?:very )?much|you too|same to you|thank you so much|thanks a lot
-    |thanks so much|many thanks|much appreciated|cheers|ta|very kind
-    |that's (?:very )?kind(?: of you)?|very nice of you|i appreciate (?:it|that)
-    |you're welcome|thanks for your help|thank you for your help"""),
+    _any(r"""thanks|thank you|thank you (?:very )?much|you too|same to you|thank you so much|thanks a lot
+    |thanks (?:so|very) much|thanks anyway|thanks you|thank you for (?:the|your) \w+|many thanks|much appreciated
+    |cheers|ta|very kind|that's (?:very )?kind(?: of you)?|very nice of you|i appreciate (?:it|that)|you're welcome
+    |thanks for your help"""),
 )
 _FILLER = (
     _any(r"""(?:to|for|from|by|with) (?:me|us)|on all counts|in all respects|in every way|(?:to|on

@@ -13,7 +13,9 @@ from pipelines.dialog.agent.templates import names_in
 from pipelines.dialog.agent.value_list import words_of
 from pipelines.dialog.fillers import FILLERS
 from pipelines.dialog.mentions import Mention, is_free
+from pipelines.dialog.slot_types import AMOUNTS, DAY, HOURS, ONE_UNIT, UNITS, as_said, of_type
 from pipelines.dialog.state import Filled
+from pipelines.dialog.told_days import told_days
 from pipelines.text.digit_strings import find_codes
 from pipelines.text.values import Value, ValueKind, find_values
 
@@ -25,17 +27,8 @@ if TYPE_CHECKING:
     from pipelines.dialog.events import Understood
     from pipelines.dialog.state import Form
 
-_OLD_SPELLING = re.compile(r"\bto-(morrow|day|night)\b", re.IGNORECASE)
-_NAMES = re.compile(
-    r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|may|june|july|august|september|october"
-    r"|november|december|christmas|easter|new",
-    re.IGNORECASE,
-)
-"""First words of values that keep their capital."""
 _ANY_DAY = dt.datetime(2026, 1, 5, 9, tzinfo=dt.UTC)
 """Pieces of a value are read for what they are, and not for when they are."""
-_HOURS = 24
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _LEADING = re.compile(r"^(?:on|at|for|by|around|about)\s+", re.IGNORECASE)
 _FOR_HOUR = re.compile(r"\b(?:for|at|by|around|about|until)\s+$", re.IGNORECASE)
 _AFTER_HOUR = re.compile(r"\s*(?:[.,!?]|please\b|and\b|$)", re.IGNORECASE)
@@ -45,14 +38,14 @@ _STREET = re.compile(
     re.IGNORECASE,
 )
 """What stands behind the number of a house."""
+_MARKS = re.compile(r"[,.;:!?]\s")
 _MADE = re.compile(r"\b(?:make|change) (?:it|that)(?: to)?\s+(?:at\s+)?$", re.IGNORECASE)
 _BETWEEN_ENDS = re.compile(r"\s(?:to|until|till|through|and)\s", re.IGNORECASE)
 _CORRECTED = re.compile(
-    r"(?:(?:no|sorry|wait|i mean|i meant|actually|rather|oh|well|make (?:it|that)|it['\u2019]s|that['\u2019]s|it is|at"
-    r"|on|to|better)[ ,.]*)+"
+    r"(?:(?:no|so|then|let['\u2019]s say|say|sorry|wait|i mean|i meant|actually|rather|oh|well|make (?:it|that)"
+    r"|it['\u2019]s|that['\u2019]s|it is|at|on|to|better)[ ,.]*)+"
 )
 """Words between a value and what it is corrected to: "750 pounds, no sorry, it's 780"."""
-_AMOUNTS = frozenset((ValueKind.MONEY.value, ValueKind.TEMPERATURE.value, ValueKind.PERCENTAGE.value))
 _AROUND_ANSWERS = FILLERS | {
     *(
         "about",
@@ -89,7 +82,7 @@ _AROUND_ANSWERS = FILLERS | {
     *("better", "wait", "i'm", "we", "are", "we're", "so", "thanks", "thank", "you"),
 }
 """Words around a number that is the answer to a question for a time or an amount."""
-_OF_NUMBERS = _AMOUNTS | {ValueKind.TIME.value}
+_OF_NUMBERS = AMOUNTS | {ValueKind.TIME.value}
 """Types of slots for which a number alone may be the answer."""
 
 
@@ -106,7 +99,7 @@ def engine_mentions(slots: Mapping[str, Slot], event: Understood, taken: list[tu
             if slot.type == TEXT:
                 options[name] = Filled(heard.value, heard.text)
             elif slot.type != CLOSED and heard.resolved is not None:
-                value = _of_kind(heard.resolved, slot, event.text)
+                value = of_type(heard.resolved, name, slot, event.text)
                 if value is not None:
                     options[name] = value
         if options:
@@ -128,10 +121,34 @@ def resolved_mentions(agent: Agent, form: Form, event: Understood, taken: list[t
         ]
     mentions = list(_codes(intent, form, event.text, taken))
     taken = [*taken, *((one.start, one.end) for one in mentions)]
+    mentions += told_days(intent, form, event, taken)
+    taken += [(one.start, one.end) for one in mentions]
+    units = {unit for slot in intent.slots for unit in UNITS.values() if unit in slot.lower()}
     for value in _alike(event.understanding.values, event.text):
+        if _is_past(intent, form, value, event) or _is_other_count(value, event, units):
+            continue
         if is_free(value.start, value.end, taken) and not _STREET.match(event.text, value.end):
             mentions += _of_value(intent, form, value, event)
     return mentions
+
+
+def _is_past(intent: Intent, form: Form, value: Value, event: Understood) -> bool:
+    """Return whether a value is past, and days to come are wanted."""
+    future = [name for name, slot in intent.slots.items() if slot.future]
+    return (
+        bool(future)
+        and form.asked not in future
+        and bool(event.today)
+        and (value.kind in {ValueKind.DATE, ValueKind.DATE_TIME} and value.value[:10] < event.today)
+    )
+
+
+def _is_other_count(value: Value, event: Understood, units: set[str]) -> bool:
+    """Return whether another number of the turn has the unit of the count."""
+    if value.kind is not ValueKind.NUMBER or not units:
+        return False
+    durations = (one for one in event.understanding.values if one.kind is ValueKind.DURATION)
+    return any((found := ONE_UNIT.fullmatch(one.value)) and UNITS.get(found[2]) in units for one in durations)
 
 
 def _alike(values: tuple[Value, ...], text: str) -> Iterator[Value]:
@@ -143,8 +160,8 @@ def _alike(values: tuple[Value, ...], text: str) -> Iterator[Value]:
             between = text[first.end : last.start].strip(" ,.").lower()
             is_or = between in {"or", "to", "or at", "or maybe", "or even"} or _CORRECTED.fullmatch(between) is not None
             if value.kind is ValueKind.NUMBER and is_or and other.kind.value in _OF_NUMBERS:
-                hour = int(value.value) if value.value.isdecimal() else _HOURS
-                if other.kind is not ValueKind.TIME or hour < _HOURS:
+                hour = int(value.value) if value.value.isdecimal() else HOURS
+                if other.kind is not ValueKind.TIME or hour < HOURS:
                     said = f"{hour:02}:00" if other.kind is ValueKind.TIME else value.value
                     value = dataclasses.replace(value, kind=other.kind, value=said, unit=other.unit)  # noqa: PLW2901
         yield value
@@ -171,8 +188,8 @@ def _of_value(intent: Intent, form: Form, value: Value, event: Understood) -> li
     lenient = _as_answer(intent, form, value, event)
     by_type: dict[str, dict[str, Filled]] = {}
     for name, slot in intent.slots.items():
-        filled = _of_kind(value, slot, text)
-        if filled is not None and not (refusal(slot, filled.value) and lenient):
+        filled = of_type(value, name, slot, text)
+        if filled is not None and not (lenient and (refusal(slot, filled.value) or form.asked in lenient)):
             by_type.setdefault(slot.type, {})[name] = filled
     if not by_type and lenient:
         by_type[""] = lenient
@@ -186,7 +203,7 @@ def _ends_of(intent: Intent, value: Value, text: str) -> list[Mention] | None:
     if value.kind is not ValueKind.INTERVAL or any(slot.type == value.kind.value for slot in intent.slots.values()):
         return None
     first, _, last = value.value.partition("/")
-    kind = ValueKind.DATE if _DATE.fullmatch(last) else ValueKind.TIME
+    kind = ValueKind.DATE if DAY.fullmatch(last) else ValueKind.TIME
     names = [name for name, slot in intent.slots.items() if slot.type == kind.value]
     joint = _BETWEEN_ENDS.search(text, value.start, value.end)
     if joint is None or len(names) < 2 or len(first) != len(last):
@@ -194,7 +211,7 @@ def _ends_of(intent: Intent, value: Value, text: str) -> list[Mention] | None:
     start = value.start + len(re.match(r"(?:from |between )?", text[value.start :], re.IGNORECASE)[0])  # type: ignore[index]
     pieces = (Value(kind, first, start, joint.start()), Value(kind, last, joint.end(), value.end))
     return [
-        Mention(piece.start, piece.end, dict.fromkeys(names, Filled(piece.value, _as_said(text, piece))))
+        Mention(piece.start, piece.end, dict.fromkeys(names, Filled(piece.value, as_said(text, piece))))
         for piece in pieces
     ]
 
@@ -217,14 +234,18 @@ def _counted_before_day(intent: Intent, form: Form, value: Value, text: str) -> 
             day = Value(ValueKind.DATE, value.value[:10], middle, value.end)
             return [
                 Mention(value.start, value.start + len(head), {number: Filled(counts[0].value, head)}),
-                Mention(middle, value.end, {date: Filled(day.value, _as_said(text, day))}),
+                Mention(middle, value.end, {date: Filled(day.value, as_said(text, day))}),
             ]
     return []
 
 
-def _words_beside_values(event: Understood) -> set[str]:
+def _words_beside_values(event: Understood, value: Value) -> set[str]:
+    """Return the words beside values in the piece that a value stands in."""
+    start = max((it.end() for it in _MARKS.finditer(event.text, 0, value.start)), default=0)
+    mark = _MARKS.search(event.text, value.end)
+    words = (word for word in words_of(event.text) if start <= word.start < (mark.start() if mark else len(event.text)))
     values = event.understanding.values
-    return {word.text for word in words_of(event.text) if not any(it.start <= word.start < it.end for it in values)}
+    return {word.text for word in words if not any(it.start <= word.start < it.end for it in values)}
 
 
 def _as_answer(intent: Intent, form: Form, value: Value, event: Understood) -> dict[str, Filled]:
@@ -234,7 +255,9 @@ def _as_answer(intent: Intent, form: Form, value: Value, event: Understood) -> d
     if form.asked not in slots and not (form.confirming or form.changing):
         is_told = _FOR_HOUR.search(event.text[: value.start]) and _AFTER_HOUR.match(event.text[value.end :])
         wanted = [name for name in wanted if slots[name].type == ValueKind.TIME.value] if is_told else []
-    elif not (_AROUND_ANSWERS.issuperset(_words_beside_values(event)) or _MADE.search(event.text[: value.start])):
+    elif not (
+        _AROUND_ANSWERS.issuperset(_words_beside_values(event, value)) or _MADE.search(event.text[: value.start])
+    ):
         return {}
     elif form.asked in slots:
         wanted = [form.asked]
@@ -243,7 +266,7 @@ def _as_answer(intent: Intent, form: Form, value: Value, event: Understood) -> d
 
 
 def _from_number(slot: Slot, value: Value, text: str) -> Filled | None:
-    said = _as_said(text, value)
+    said = as_said(text, value)
     if slot.type == ValueKind.DATE.value and value.kind is ValueKind.ORDINAL and value.day:
         return Filled(value.day, said if said.startswith("the ") else f"the {said}")
     if slot.type == ValueKind.NUMBER.value and value.kind is ValueKind.TIME and said.replace(" ", "").isalpha():
@@ -252,11 +275,11 @@ def _from_number(slot: Slot, value: Value, text: str) -> Filled | None:
         return Filled(counted[0].value, said) if [one.kind for one in counted] == [ValueKind.NUMBER] else None
     if value.kind is not ValueKind.NUMBER:
         return None
-    if slot.type in _AMOUNTS:
+    if slot.type in AMOUNTS:
         return Filled(value.value, said)
-    if slot.type == ValueKind.TIME.value and value.value.isdecimal() and int(value.value) < _HOURS:
+    if slot.type == ValueKind.TIME.value and value.value.isdecimal() and int(value.value) < HOURS:
         hour = int(value.value)
-        later = f"{hour + 12}:00" if 0 < hour < _HOURS / 2 else ""
+        later = f"{hour + 12}:00" if 0 < hour < HOURS / 2 else ""
         return Filled(hour_of(slot, f"{hour:02}:00", later), said)
     return None
 
@@ -283,36 +306,3 @@ def _halves(said: str) -> Iterator[tuple[str, str]]:
     """Yield a text cut in two at each of its spaces."""
     for space in re.finditer(r"\s+", said):
         yield said[: space.start()], said[space.end() :]
-
-
-def _as_said(text: str, value: Value) -> str:
-    """Return a value's words in mid-sentence: "tomorrow" of "To-morrow, please"."""
-    said = _OLD_SPELLING.sub(r"to\1", text[value.start : value.end])
-    begins = not text[: value.start].strip()
-    first = said.split(" ", 1)[0]
-    return said[:1].lower() + said[1:] if begins and not _NAMES.fullmatch(first) and not first.isupper() else said
-
-
-def _of_kind(value: Value, slot: Slot, text: str) -> Filled | None:
-    """Return a resolved value as that of a slot; a date with a time has both."""
-    said, kind = _as_said(text, value), value.kind
-    if kind is ValueKind.TIME and slot.type == kind.value:
-        return Filled(hour_of(slot, value.value, value.alternative), said)
-    if kind.value == slot.type or (kind.value in _AMOUNTS and slot.type == ValueKind.NUMBER.value):
-        return Filled(value.value, said)
-    if kind is ValueKind.DATE_TIME and slot.type == ValueKind.DATE.value:
-        return Filled(value.value[:10], said)
-    if kind is ValueKind.DATE_TIME and slot.type == ValueKind.TIME.value:
-        return Filled(hour_of(slot, value.value[11:16], value.alternative[11:16]), said)
-    first, _, last = value.value.partition("/")
-    if kind is ValueKind.INTERVAL and slot.type == ValueKind.DATE.value and _is_part_of_day(first, last):
-        return Filled(first[:10], said)
-    return None
-
-
-def _is_part_of_day(first: str, last: str) -> bool:
-    """Return whether an interval is a part of one day, as "Monday morning"."""
-    if "T" not in first or "T" not in last:
-        return False
-    begins, ends = dt.datetime.fromisoformat(first), dt.datetime.fromisoformat(last)
-    return ends - begins <= dt.timedelta(hours=_HOURS / 2) and begins.date() == (ends - dt.timedelta(seconds=1)).date()

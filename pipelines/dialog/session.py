@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from pipelines.dialog.fulfilment import Fulfiller
     from pipelines.stages.understanding import Understanding
 
+_ACTS = re.compile(r"^(?:book|reserve|order|rent|hire|get|request|make|arrange|set|report) (?=\w)")
+"""First words of intents' names that say nothing of what they are about."""
+
 
 @dataclass(slots=True)
 class DialogSession:
@@ -84,7 +87,8 @@ class DialogSession:
             return ""
         slots = self.agent.slots_of(form.intent)
         told = (form.slots[name].said for name, slot in slots.items() if slot.type == "closed" and name in form.slots)
-        return next(told, re.sub(r"([a-z])([A-Z])", r"\1 \2", form.intent).replace("_", " ").lower())
+        named = re.sub(r"([a-z])([A-Z])", r"\1 \2", form.intent).replace("_", " ").lower()
+        return next(told, _ACTS.sub("", named))
 
     def begin(self, parameters: Mapping[str, str] | None = None) -> None:
         """Begin the dialog.

@@ -40,7 +40,8 @@ _ARTICLES = frozenset(("a", "an", "the", "my", "your", "our"))
 _WEAK_DENIAL = re.compile(r"\bno$")
 _BREAK = re.compile(r"[,.;:!?]")
 _CONCLUDING = re.compile(
-    r"\b(?:so|makes|make that|that makes|in total|altogether|which is|that is|that's|equals|in all)\b", re.IGNORECASE
+    r"\b(?:so|let's say|then say|makes|make that|that makes|in total|altogether|which is|that is|that's|in all)\b",
+    re.IGNORECASE,
 )
 """What stands before a value that sums others up: "me and two friends, so three"."""
 SEPARATOR = ", "
@@ -157,7 +158,7 @@ def _assigned(agent: Agent, form: Form, text: str, mentions: list[Mention]) -> d
         begin = next((it.end for it in reversed(mentions[:number]) if it.end <= one.start), 0)
         before = text[begin : one.start]
         stop = next((it.start for it in mentions[number + 1 :] if it.start >= one.end), len(text))
-        is_correction = corrects(before) or (was_denied and not same_place)
+        is_correction = corrects(before) or _CONCLUDING.search(before) is not None or (was_denied and not same_place)
         is_other = [word.text for word in words_of(before)] == ["or"]
         slot = _slot_of(agent, form, text, one, given, last if is_correction or is_other else "")
         if slot is None:
@@ -243,7 +244,7 @@ def _settled(
                 filled[name] = listed
             continue
         refused = {one.filled.value for one in found if one.is_denied}
-        wanted = [one for one in found if not one.is_denied]
+        wanted = [one for one in found if not one.is_denied and not _is_denied_later(one, found)]
         current = form.slots.get(name)
         is_choice = any(" or " in text[one.end : other.start] for one, other in itertools.pairwise(wanted))
         if current is not None and form.confirming and len(wanted) > 1 and not is_choice:
@@ -269,6 +270,13 @@ def _settled(
         else:
             several[name] = tuple(it.value if slot.type == CLOSED else it.said for it in values.values())
     return filled, denied, several, unclear
+
+
+def _is_denied_later(one: _Said, found: list[_Said]) -> bool:
+    """Return whether a value is taken back: "Thursday, no, Thursday I have to work"."""
+    return any(
+        other.is_denied and other.start > one.start and other.filled.value == one.filled.value for other in found
+    )
 
 
 def _listed(found: list[_Said], current: Filled | None) -> Filled | None:

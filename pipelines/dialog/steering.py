@@ -120,6 +120,9 @@ def _done(agent: Agent, state: State, event: Understood) -> Step:
         return understood(proceed(agent, state))
     if form.confirming and assent_of(words_of(event.text)) is Assent.YES:
         return understood(fulfil(agent, state))
+    if form.asked and state.next_fulfilment > 1:
+        # What was wanted is done.
+        return finish(agent, state, "end")
     return miss(agent, state)
 
 

@@ -6,7 +6,8 @@ import re
 
 _MONEY = re.compile(
     r"\bhow (?:much (?:is|are|was|were|will|would|do(?:es)? .*\b(?:cost|charge|pay|take)|for|to)|expensive|cheap)\b"
-    r"|\b(?:cost|costs|price|prices|fee|fees|charge|charges)\b",
+    r"|\b(?:cost|costs|price|prices|fee|fees|charge|charges)\b|\bwhat do you (?:take|ask) for\b"
+    r"|\b(?:do|must|have to|need to)\b.*\bpay\b",
     re.IGNORECASE,
 )
 _LONG = re.compile(r"\bhow long\b", re.IGNORECASE)
@@ -37,6 +38,16 @@ _TIMES = re.compile(
     r"|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b",
     re.IGNORECASE,
 )
+
+
+def asks_for_money(question: str) -> bool:
+    """Return whether a question asks for a price."""
+    return _MONEY.search(question) is not None and _NO_QUESTION.search(question) is None
+
+
+def is_amount(text: str) -> bool:
+    """Return whether a text has an amount of money, or says that it is free."""
+    return _AMOUNT.search(text) is not None
 
 
 def fits(question: str, answer: str) -> bool:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from pipelines.models.contracts import EMBED
 from pipelines.models.ports import Timing
 from pipelines.stages.answer_kinds import fits
-from pipelines.stages.answering import AnswerSearch, AnswerSource, Document, find_answer
+from pipelines.stages.answering import Answer, AnswerSearch, AnswerSource, Document, find_answer
+from pipelines.stages.price_rows import price_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,10 +50,29 @@ async def find_in_bases(
     answers = await asyncio.gather(*(_read(models, question, passage, due) for passage in search.passages))
     found = (each.answer for each in answers if each.answer)
     best = max(found, key=lambda one: one.score * (1 if fits(question, one.text) else _OTHER_KIND), default=None)
+    best = _price(search.passages, question, query) or best
     costs = [each.timing for each in answers if each.timing is not None]
     queue = search.timing.queue_seconds + max((cost.queue_seconds for cost in costs), default=0.0)
     compute = search.timing.compute_seconds + max((cost.compute_seconds for cost in costs), default=0.0)
     return AnswerSearch(best, Timing(queue, compute))
+
+
+def _price(passages: Sequence[FoundInBase], question: str, query: str) -> Answer | None:
+    """Return the price of the row that has most of the question's words."""
+    best: tuple[float, Answer] | None = None
+    for passage in passages:
+        text = passage.found.passage.text
+        found = price_in(text, question, query)
+        if found is not None and (best is None or found[2] > best[0]):
+            start, end, share = found
+            answer = Answer(text[start:end], share, start, end, passage.found.path, _source(passage))
+            best = share, answer
+    return best[1] if best is not None else None
+
+
+def _source(passage: FoundInBase) -> AnswerSource:
+    found = passage.found
+    return AnswerSource(passage.base, found.title, found.passage.headings, found.passage.page, found.passage.text)
 
 
 async def _read(models: TurnModels, question: str, passage: FoundInBase, due: float | None) -> AnswerSearch:
@@ -60,6 +80,4 @@ async def _read(models: TurnModels, question: str, passage: FoundInBase, due: fl
     read = await find_answer(models.answers, question, [Document(found.path, found.passage.text)], due)
     if read.answer is None:
         return read
-    text, headings, page = found.passage.text, found.passage.headings, found.passage.page
-    source = AnswerSource(passage.base, found.title, headings, page, text)
-    return replace(read, answer=replace(read.answer, source=source))
+    return replace(read, answer=replace(read.answer, source=_source(passage)))

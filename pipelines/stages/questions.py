@@ -15,6 +15,8 @@ _OPENERS = (
 )
 ASKING = re.compile(rf"{_LEAD_IN}{_OPENERS}|.*\?\s*$", re.IGNORECASE | re.DOTALL)
 """Texts that ask something."""
+OPENING = re.compile(rf"{_LEAD_IN}{_OPENERS}", re.IGNORECASE)
+"""Texts that begin as questions do."""
 PROPOSING = re.compile(
     rf"{_LEAD_IN}(?:what about|how about|(?:can|could|may|might|would|shall) (?:i|we|it|that|you)\b"
     r"|(?:is|are|would|will)\b.*\b(?:ok|okay|possible|free|fine|alright|all right|good|available|work)\b)",
@@ -24,6 +26,11 @@ PROPOSING = re.compile(
 _MARKS = re.compile(r"[,.;:!?]+\s+|\s+(?:and|so|but)\s+", re.IGNORECASE)
 _BARE = re.compile(rf"{_LEAD_IN}(?={_OPENERS})", re.IGNORECASE)
 _MIN_WORDS = 3
+
+
+def asks(text: str) -> bool:
+    """Return whether a text asks something, in its last part too."""
+    return ASKING.match(text) is not None or question_in(text) != text
 
 
 def question_in(text: str) -> str:

@@ -39,6 +39,13 @@ _ANY = re.compile(
 )
 _HUNDREDS = re.compile(rf"\b({_UNIT}|[1-9])[ ,]+hundred(?:[ ,]+(?:and )?({_PAIRS}))?\b", re.IGNORECASE)
 """Three digits of a number: "four hundred seventy one"."""
+_CORRECTING = re.compile(
+    r"[\s,.]*(?:(?:ah|oh|on|no|sorry|wait|i mean|um+|uh+|actually|pardon)[\s,.]+)*"
+    r"(?:no|sorry|wait|i mean|actually)[\s,.]+(?:(?:sorry|it's|that's|wait|no)[\s,.]+)*",
+    re.IGNORECASE,
+)
+_SAID_WHOLE = 0.7
+"""Of the digits of a number: so many said again take the place of all."""
 _GAP = re.compile(r"[\s,.-]*(?:and|then|um+|uh+)?[\s,.-]*")
 
 _SIGN = r"\.| dot | point | underscore | dash | hyphen | minus | plus "
@@ -63,6 +70,8 @@ def find_digits(text: str, *, is_asked: bool = False) -> list[Dictated]:
         figures = (match for match in re.finditer(r"(?<![\w.,:/-])\d{4,}(?![\w/:%-]|[.,]\d)", text))
         taken = {(one.start, one.end) for one in found}
         return sorted([*found, *(Dictated(*it.span(), it[0]) for it in figures if it.span() not in taken)])
+    if (corrected := _corrected(text)) is not None:
+        return [corrected]
     spans = [Dictated(*match.span(), _figures(match[0])) for match in _ANY.finditer(text)]
     spans = [one for one in spans if len(one.value.lstrip("+")) > 1 or len(spans) == 1]
     gaps = (text[one.end : other.start] for one, other in itertools.pairwise(spans))
@@ -83,6 +92,8 @@ def find_phones(text: str, *, is_asked: bool = False) -> list[Dictated]:
         is_asked: whether one was asked for.
     """
     found: list[Dictated] = []
+    if is_asked and (corrected := _corrected(text)) is not None:
+        return [corrected]
     for match in _MIXED.finditer(text) if not is_asked else _ANY.finditer(text):
         said = match[0].strip()
         value = ("+" if re.match(r"\+|plus\b", said, re.IGNORECASE) else "") + _figures(said).lstrip("+")
@@ -108,6 +119,20 @@ def find_mail_addresses(text: str, *, is_asked: bool = False) -> list[Dictated]:
         written = f"{_written(local)}@{_written(match['domain'])}"
         found.append(Dictated(start, match.end(), written))
     return found
+
+
+def _corrected(text: str) -> Dictated | None:
+    """Return a number with its last group said again: "four, no, five"."""
+    spans = list(_ANY.finditer(text))
+    for first, second in itertools.pairwise(spans):
+        if not _CORRECTING.fullmatch(text[first.end() : second.start()]):
+            continue
+        before, again = _figures(first[0]), _figures(second[0])
+        if len(again) < _SAID_WHOLE * len(before):
+            groups = re.split(r"[,.]\s*" if "," in first[0] else r"\s+", first[0].strip(" ,."))
+            again = _figures(", ".join(groups[:-1])) + again
+        return Dictated(first.start(), second.end(), again)
+    return None
 
 
 def _figures(said: str) -> str:

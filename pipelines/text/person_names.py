@@ -23,10 +23,12 @@ _WEAK_LEADS = re.compile(
     re.IGNORECASE,
 )
 """What stands before a name that was asked for."""
+_FIRST = re.compile(rf"\b(?:my\s+)?first\s+name(?:\s+is|['\u2019]s)?\s+({_NAME_WORD})", re.IGNORECASE)
 _BEHIND = re.compile(r"\s*,?\s*(?:here|speaking|calling|on\s+the\s+(?:phone|line))\b", re.IGNORECASE)
 _SPELLED = re.compile(r"\b(?:[^\W\d_](?:[\s.,-]+|$)){2,}[^\W\d_]?\b")
 # fmt: off
 _NO_NAMES = frozenset((
+    "instead", "better", "else's", "says", "myself", "both", "family",
     "a", "about", "account", "actually", "address", "afraid", "afternoon", "again", "ah", "all", "already",
     "also", "am", "an", "and", "any", "anything", "appointment", "are", "as", "at", "back", "be", "because",
     "bit", "booking", "busy", "but", "by", "bye", "call", "calling", "can", "card", "change", "child", "clue",
@@ -60,6 +62,11 @@ def find_person(text: str, *, is_asked: bool = False) -> Dictated | None:
     spelled = _SPELLED.search(text) if is_asked or _LEADS.search(text) else None
     letters = re.sub(r"[^\w]|_", "", spelled[0]) if spelled is not None else ""
     plain = text[: spelled.start()] + " " * len(spelled[0]) + text[spelled.end() :] if spelled is not None else text
+    first = _FIRST.search(plain)
+    if first is not None:
+        rest = find_person(plain[: first.start()] + " " * len(first[0]) + plain[first.end() :], is_asked=is_asked)
+        if rest is not None and len(rest.value.split()) == 1:
+            return rest._replace(value=f"{_capitalized(first[1])} {rest.value}")
     for lead in (*_LEADS.finditer(plain), *(_WEAK_LEADS.finditer(plain) if is_asked else ())):
         name = _name_at(plain, lead.end())
         if name is not None and (is_asked or name.value != name.value.lower()):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipelines.errors import InvalidInputError, RolloutRefusedError
 from pipelines.models.shipped import SHIPPED
-from pipelines.models.triton import BadConfigError, renamed, steps, tensors
+from pipelines.models.triton import BadConfigError, is_ensemble, renamed, steps, tensors
 from pipelines.models.versions.smoke_file import read_smoke
 from service.triton.engine_code import (
     ANY_CODE,
@@ -200,7 +200,7 @@ def _first_models_of(engine: str, repository: Path) -> tuple[str, ...]:
 
 
 def _models_of(engine: str, repository: Path) -> tuple[str, ...]:
-    """List an engine's models in loading order: steps before their ensemble."""
+    """List an engine's models in loading order, the engine's own last."""
     config = repository / engine / CONFIG
     try:
         return (*steps(config.read_text(encoding="utf-8")), engine) if config.is_file() else (engine,)
@@ -219,9 +219,9 @@ def _tensors_of(folder: Path) -> frozenset[str]:
 def _check_model(folder: Path) -> None:
     """Raise InvalidInputError unless ``folder`` looks like a model of Triton."""
     if not (folder / CONFIG).is_file():
-        raise _bad("NO_ENGINE", f"{folder / CONFIG} is missing, which the engine's ensemble needs")
+        raise _bad("NO_ENGINE", f"{folder / CONFIG} is missing, which the engine needs")
     try:
-        ensemble = bool(steps((folder / CONFIG).read_text(encoding="utf-8")))
+        ensemble = is_ensemble((folder / CONFIG).read_text(encoding="utf-8"))
     except (BadConfigError, UnicodeDecodeError) as error:
         raise _bad("BAD_MODEL_CONFIG", f"{folder / CONFIG} cannot be read: {error}") from error
     if not ensemble and not (folder / VERSION / CODE).is_file():

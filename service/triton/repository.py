@@ -122,7 +122,7 @@ def _models_of(engine: Path) -> dict[str, Path]:
 
 
 def _steps(models: Mapping[str, Path]) -> set[str]:
-    """Return the models that are a step of an ensemble."""
+    """Return the models that are a step of an ensemble, or a stage of another model."""
     return {step for folder in models.values() for step in steps(_read_config(folder / CONFIG))}
 
 

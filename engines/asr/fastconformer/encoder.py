@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from engines.asr.fastconformer.shape import Shape
-    from engines.session import Session
 
     Floats = NDArray[np.float32]
 
@@ -33,12 +31,12 @@ class Stream:
         chunks: chunks that were read.
         subsampled: last frames before each convolution that subsamples, shapes by ``Shape.subsampled``; None before
             the first chunk.
-        cached: keys, values and last frames of all layers, layers first, shapes by ``Shape.cached``.
+        cached: what the layers keep, in the form of :class:`Layers`; None before the first chunk.
     """
 
     chunks: int = 0
     subsampled: Sequence[Floats] | None = None
-    cached: Sequence[Floats] | None = None
+    cached: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,35 +58,33 @@ class Chunk:
     features: Floats | None = None
 
 
-class Step(Protocol):
-    """One step of the encoder on a device."""
+class Layers(Protocol):
+    """The layers of the encoder, with what they keep of each stream."""
 
-    def run(self, inputs: Mapping[str, Floats]) -> list[Floats]:
-        """Run the inputs of ``network.EncoderStep``, by name; return its outputs."""
+    def run(
+        self, inputs: Mapping[str, Floats], cached: Sequence[Any], keeps: Sequence[bool]
+    ) -> tuple[list[Floats], list[Any]]:
+        """Run one step over several streams.
 
+        Args:
+            inputs: those of ``network.EncoderStep`` before its layers, by name.
+            cached: what the layers keep of each stream; None before the first chunk.
+            keeps: for each stream whether ``cached`` is used again. It is of no more use otherwise.
 
-class OnnxStep:
-    """The step on onnxruntime or an accelerator."""
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
-
-    def run(self, inputs: Mapping[str, Floats]) -> list[Floats]:
-        """See :class:`Step`."""
-        found: list[Floats] = self._session.run(None, dict(inputs))
-        return found
+        Returns:
+            The encoded frames and the last frames before each convolution that subsamples; and what the layers keep of
+            each stream afterwards.
+        """
 
 
 class Encoder:
     """Reads chunks of many streams at once, whatever their age."""
 
-    def __init__(self, shape: Shape, step: Step) -> None:
+    def __init__(self, shape: Shape, layers: Layers) -> None:
         self._shape = shape
-        self._step = step
+        self._layers = layers
         self._features = LogMel(shape.mel_bins)
         self._fresh = [np.zeros(sizes, np.float32) for sizes in shape.subsampled().values()]
-        # The caches of a batch, layers first, one set for each thread: 40 MB are not to be allocated for every step.
-        self._batches = threading.local()
 
     def frames_of(self, samples: int) -> int:
         """Return the encoder frames of an utterance of so many samples."""
@@ -113,56 +109,18 @@ class Encoder:
         """
         described = [self._describe(chunk) for chunk in chunks]
         inputs = {name: np.stack([own[name] for own in described]) for name in described[0]}
-        inputs |= self._gather([chunk.stream for chunk in chunks])
-        encoded, *after = self._step.run(inputs)
-        subsampled, made = after[: len(self._fresh)], after[len(self._fresh) :]
+        subsampled = [chunk.stream.subsampled or self._fresh for chunk in chunks]
+        inputs |= {name: np.stack(parts) for name, parts in zip(SUBSAMPLED, zip(*subsampled, strict=True), strict=True)}
+        (encoded, *after), cached = self._layers.run(
+            inputs, [chunk.stream.cached for chunk in chunks], [chunk.ends for chunk in chunks]
+        )
         streams = [
-            Stream(
-                chunk.stream.chunks + 1,
-                # Copies: a view would keep the arrays of all rows.
-                [part[row].copy() for part in subsampled],
-                self._followed(chunk, [part[:, row] for part in made]),
-            )
+            # Copies: a view would keep the arrays of all rows.
+            Stream(chunk.stream.chunks + 1, [part[row].copy() for part in after], cached[row])
             for row, chunk in enumerate(chunks)
         ]
         counts = [self._count(chunk) for chunk in chunks]
         return [encoded[row, :count] for row, count in enumerate(counts)], streams
-
-    def _gather(self, streams: Sequence[Stream]) -> dict[str, Floats]:
-        """Return the states of several streams as inputs of a step."""
-        subsampled = [stream.subsampled or self._fresh for stream in streams]
-        inputs = {name: np.stack(parts) for name, parts in zip(SUBSAMPLED, zip(*subsampled, strict=True), strict=True)}
-        for place, (name, batch) in enumerate(self._batch(len(streams)).items()):
-            for row, stream in enumerate(streams):
-                batch[:, row] = 0 if stream.cached is None else stream.cached[place]
-            inputs |= {f"{name}_{layer}": part[: len(streams)] for layer, part in enumerate(batch)}
-        return inputs
-
-    def _batch(self, rows: int) -> dict[str, Floats]:
-        """Return arrays for the caches of a batch, kept by thread."""
-        arrays: dict[str, Floats] = getattr(self._batches, "arrays", {})
-        if not arrays or arrays["conv"].shape[1] < rows:
-            cached = self._shape.cached()
-            arrays = {name: np.empty((self._shape.layers, rows, *sizes), np.float32) for name, sizes in cached.items()}
-            self._batches.arrays = arrays
-        return arrays
-
-    def _followed(self, chunk: Chunk, made: Sequence[Floats]) -> Sequence[Floats]:
-        """Return what the layers keep after a chunk: the last frames of both."""
-        *attended, conv = made
-        before = chunk.stream.cached
-        left, frames = self._shape.left_frames, self._shape.chunk_frames
-        kept = []
-        for place, new in enumerate(attended):
-            if before is None:
-                after = np.zeros((*new.shape[:2], left, new.shape[3]), np.float32)
-            else:
-                # Whole chunks are read once, so that their arrays go on in place: 5 MB are not to be allocated.
-                after = before[place].copy() if chunk.ends else before[place]
-                after[:, :, : left - frames] = after[:, :, frames:]
-            after[:, :, left - frames :] = new
-            kept.append(after)
-        return [*kept, conv.copy()]
 
     def _count(self, chunk: Chunk) -> int:
         """Return the encoder frames that a chunk holds."""

@@ -27,7 +27,7 @@ _TYPES = {"float16": torch.float16, "bfloat16": torch.bfloat16, "float32": torch
 class TorchStep:
     """The step on a device of PyTorch.
 
-    See :class:`engines.asr.fastconformer.encoder.Step`.
+    See :class:`engines.asr.fastconformer.caches.Step`.
 
     Args:
         path: of the weights, as :func:`weights_of` names them.
@@ -59,7 +59,7 @@ class TorchStep:
         self._encoder = encoder.to(device=self._device, dtype=self._type).eval()
 
     def run(self, inputs: Mapping[str, Floats]) -> list[Floats]:
-        """See :class:`engines.asr.fastconformer.encoder.Step`."""
+        """See :class:`engines.asr.fastconformer.caches.Step`."""
         with torch.inference_mode():
             tensors = [torch.from_numpy(inputs[name]).to(self._device, self._type) for name in self._names]
             return [output.float().cpu().numpy() for output in self._encoder(*tensors)]

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _LAYERS = 6
 _HEADS = 8
 _CACHE_HEAD_SIZE = 48
+_CROSS_HEAD_SIZE = 36
 _SCORED, _NOT_SCORED = np.array(True), np.array(False)
 _NAMES = [f"{kind}_{layer}" for layer in range(_LAYERS) for kind in ("key", "value")]
 
@@ -52,6 +53,12 @@ class EncodedBatch:
             for whole, tensor in zip(cross, part.cross, strict=True):
                 whole[indices, :, : tensor.shape[2]] = tensor
         return cls(cross, mask)
+
+
+def silent_batch(frames: int) -> EncodedBatch:
+    """Return a row of zeros, to try decoders on."""
+    cross = [np.zeros((1, _HEADS, frames, _CROSS_HEAD_SIZE), np.float32) for _ in range(2 * _LAYERS)]
+    return EncodedBatch(cross, np.ones((1, frames), np.int32))
 
 
 class _Rows:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engines.asr.serving.utterance import Utterance
-    from engines.session import Session
+    from engines.session import Network
 
 # Bounds of one batch. The encoder gains little from batches, so that they pay only without padding.
 _MAX_FRONT_END_SAMPLES = 30 * SAMPLE_RATE
@@ -31,7 +31,7 @@ class Encoder:
         encoder: features to what the decoder attends to.
     """
 
-    def __init__(self, front_end: Session, encoder: Session) -> None:
+    def __init__(self, front_end: Network, encoder: Network) -> None:
         self._front_end, self._encoder = front_end, encoder
 
     def extend(self, utterances: Sequence[Utterance]) -> None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
-
 from engines.asr.moonshine import decoder
-from engines.asr.moonshine.decoder import BeamBatch, DecoderBatch
+from engines.asr.moonshine.decoder import BeamBatch, DecoderBatch, silent_batch
 from engines.asr.moonshine.drafting import MAX_ROWS, Drafter, drafting_pays
 from engines.asr.moonshine.encoder import Encoder, frames_of
+from engines.asr.moonshine.features import encoder_frames, feature_frames
 from engines.asr.serving.batching import group_by_length
-from engines.asr.serving.utterance import SAMPLE_RATE, Utterance
+from engines.asr.serving.utterance import SAMPLE_RATE
 from engines.session import ONNX_RUNTIME, load_onnx_session, load_session
 
 if TYPE_CHECKING:
@@ -20,16 +19,20 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from engines.accelerators.choice import Accelerator
     from engines.asr.moonshine.decoder import EncodedBatch
     from engines.asr.moonshine.decoding import TokenPredictor
     from engines.asr.search.ports import CandidateScorer
+    from engines.asr.serving.utterance import Utterance
+    from engines.session import Network
 
     Drafts = Sequence[Sequence[int]]
 
-FILES = ("front_end.onnx", "encoder.onnx", "decoder.onnx", "draft_decoder.onnx")
+ENCODER = "encoder.onnx"
+FILES = ("front_end.onnx", ENCODER, "decoder.onnx", "draft_decoder.onnx")
 
 # Bounds of one batch: the cross attention takes 14 kB a frame, and the logits 131 kB a drafted token.
 _MAX_DECODER_FRAMES = 4096
@@ -95,6 +98,7 @@ class OnnxNetworks:
         accelerator: what computes the front end and the encoder. The decoders write into the caches that they read,
             and choose their outputs by a condition, which onnxruntime alone does.
         workers: batches that are computed at a time.
+        encoder: computes the encoder; None: its graph is loaded here.
 
     Attributes:
         drafter: that decoder; None where it is not used.
@@ -108,11 +112,11 @@ class OnnxNetworks:
         drafting: bool,
         accelerator: Accelerator = ONNX_RUNTIME,
         workers: int = 1,
+        encoder: Network | None = None,
     ) -> None:
-        front_end, encoder = (
-            load_session(folder / f"{name}.onnx", threads, accelerator=accelerator, runs=workers)
-            for name in ("front_end", "encoder")
-        )
+        front_end = load_session(folder / "front_end.onnx", threads, accelerator=accelerator, runs=workers)
+        if encoder is None:
+            encoder = load_session(folder / ENCODER, threads, accelerator=accelerator, runs=workers)
         self._decoder = load_onnx_session(folder / "decoder.onnx", threads)
         self._encoder = Encoder(front_end, encoder)
         self.drafter = self._load_drafter(folder / "draft_decoder.onnx", threads) if drafting else None
@@ -160,7 +164,6 @@ class OnnxNetworks:
 
     def _load_drafter(self, path: Path, threads: int) -> Drafter | None:
         session = load_onnx_session(path, threads)
-        trial = Utterance()
-        trial.append(np.zeros(_TRIAL_SECONDS * SAMPLE_RATE, np.float32))
-        self._encoder.extend([trial])
-        return Drafter(session) if drafting_pays(session, self._decoder, self._encoder.encode([trial])) else None
+        # Silence: stages of an encoder can be asked once all models are loaded.
+        trial = silent_batch(encoder_frames(feature_frames(_TRIAL_SECONDS * SAMPLE_RATE)))
+        return Drafter(session) if drafting_pays(session, self._decoder, trial) else None

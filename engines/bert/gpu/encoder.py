@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from engines.bert.gpu.network import NetworkShape, State
-    from engines.bert.gpu.ops import Ops
+    from engines.bert.gpu.ops import Ops, Step
     from engines.bert.gpu.precision import Precision
     from engines.gpu.attention import Attention
 
@@ -31,12 +31,14 @@ class Batch(NamedTuple):
         places: position times kinds of token, plus the token's kind, likewise.
         offsets: ``[rows + 1]`` int32: where each row begins; rows at the end may be empty.
         longest: no row has more tokens.
+        hidden: what the stage before gave, ``[tokens, width]`` float32; None for a network that begins with tokens.
     """
 
     ids: Tensor
     places: Tensor
     offsets: Tensor
     longest: int
+    hidden: Tensor | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,7 @@ class _Layer:
 
 
 class Encoder:
-    """Twelve layers, or how many there are.
+    """Twelve layers, or how many there are; those of a stage without the others.
 
     Args:
         shape: dimensions.
@@ -84,19 +86,19 @@ class Encoder:
         self._method = method
         self._dtype = method.precision.dtype
         self._operand = method.precision.operand
-        embeddings = "encoder.embeddings"
-        self._words = get(f"{embeddings}.word_embeddings.weight").to(self._dtype)
-        positions, kinds = (get(f"{embeddings}.{name}_embeddings.weight") for name in ("position", "token_type"))
-        # One table instead of two: a position and a kind of token are looked up together.
-        self._places = (positions[:, None] + kinds[None]).flatten(0, 1).to(self._dtype)
-        self._embedded = _norm(get, f"{embeddings}.LayerNorm", shape.epsilon)
-        self._layers = [_layer(get, number, method, shape.epsilon) for number in range(shape.layers)]
+        if shape.embeds:
+            embeddings = "encoder.embeddings"
+            self._words = get(f"{embeddings}.word_embeddings.weight").to(self._dtype)
+            positions, kinds = (get(f"{embeddings}.{name}_embeddings.weight") for name in ("position", "token_type"))
+            # One table instead of two: a position and a kind of token are looked up together.
+            self._places = (positions[:, None] + kinds[None]).flatten(0, 1).to(self._dtype)
+            self._embedded = _norm(get, f"{embeddings}.LayerNorm", shape.epsilon)
+        self._layers = [_layer(get, number, method, shape.epsilon) for number in shape.numbers]
 
     def __call__(self, batch: Batch) -> Tensor:
         """Return the last layer's vectors, ``[tokens, width]``."""
         ops, operand = self._method.ops, self._operand
-        words = functional.embedding(batch.ids, self._words)
-        hidden, rounded = ops.add_norm(words, functional.embedding(batch.places, self._places), self._embedded, operand)
+        hidden, rounded = self._begun(batch)
         for layer in self._layers:
             qkv = layer.qkv(hidden, rounded).view(len(hidden), 3, self._heads, -1)
             context = self._method.attention(qkv, batch.offsets, batch.longest)
@@ -108,6 +110,15 @@ class Encoder:
                 inner, rounded = ops.gelu(layer.up(hidden, rounded), operand)
             hidden, rounded = ops.add_norm(layer.down(inner, rounded), hidden, layer.after_feed_forward, operand)
         return hidden
+
+    def _begun(self, batch: Batch) -> Step:
+        """Embed the tokens, or take what the stage before gave."""
+        ops, operand = self._method.ops, self._operand
+        if batch.hidden is not None:
+            hidden = batch.hidden.to(self._dtype)
+            return hidden, None if operand is None else ops.round(hidden, operand)
+        words, places = functional.embedding(batch.ids, self._words), functional.embedding(batch.places, self._places)
+        return ops.add_norm(words, places, self._embedded, operand)
 
 
 def _layer(get: Callable[[str], Tensor], number: int, method: Method, epsilon: float) -> _Layer:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 import torch
 
 from engines.bert.gpu.linear import PlainLinear
+from engines.session import NEXT_HIDDEN
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -62,8 +63,25 @@ class IntentSlotHead:
         return self._intent(pooled, None).float(), self._tag(hidden, None).float()
 
 
+class NoHead:
+    """Hidden state for the next stage, in the one format that every stage reads.
+
+    Numbers in half precision are the same in float32.
+    """
+
+    def __init__(self) -> None:
+        self.outputs = {NEXT_HIDDEN: True}
+
+    def __call__(self, hidden: Tensor, offsets: Tensor) -> tuple[Tensor, ...]:
+        """See :class:`Head`."""
+        del offsets
+        return (hidden.float(),)
+
+
 def make_head(shape: NetworkShape, state: State, dtype: torch.dtype, device: torch.device) -> Head:
     """Make the head that ``shape`` names."""
+    if not shape.ends:
+        return NoHead()
     return (SpanHead if shape.head == "span" else IntentSlotHead)(state, dtype, device)
 
 

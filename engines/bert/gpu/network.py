@@ -41,6 +41,8 @@ class NetworkShape:
         segments: kinds of token that the network tells apart.
         reads_segments: whether a request brings ``token_type_ids``; else all tokens are of the first kind.
         epsilon: of layer normalization.
+        first: number of the first layer that is computed, from 0; only a network from the first on has embeddings.
+        stop: number after the last one; None for all, which alone have the head.
     """
 
     width: int
@@ -55,6 +57,23 @@ class NetworkShape:
     segments: int = 2
     reads_segments: bool = False
     epsilon: float = 1e-12
+    first: int = 0
+    stop: int | None = None
+
+    @property
+    def embeds(self) -> bool:
+        """True if the network reads tokens, and not what a stage before it gives."""
+        return self.first == 0
+
+    @property
+    def ends(self) -> bool:
+        """True if the network has the head, and hands no vectors on to another stage."""
+        return self.stop in (None, self.layers)
+
+    @property
+    def numbers(self) -> range:
+        """Numbers of the layers that are computed."""
+        return range(self.first, self.layers if self.stop is None else self.stop)
 
     def flops(self, length: int) -> float:
         """Count the floating-point operations of a row of ``length`` tokens."""
@@ -63,13 +82,10 @@ class NetworkShape:
 
     def parameters(self) -> dict[str, tuple[int, ...]]:
         """List the shape of every tensor by its name."""
-        sizes: dict[str, tuple[int, ...]] = {
-            f"{_EMBEDDINGS}.word_embeddings.weight": (self.vocabulary, self.width),
-            f"{_EMBEDDINGS}.position_embeddings.weight": (self.positions, self.width),
-            f"{_EMBEDDINGS}.token_type_embeddings.weight": (self.segments, self.width),
-        }
-        sizes |= _vectors(f"{_EMBEDDINGS}.LayerNorm", self.width)
-        for layer in range(self.layers):
+        sizes: dict[str, tuple[int, ...]] = {}
+        if self.embeds:
+            sizes |= self._embeddings()
+        for layer in self.numbers:
             prefix = layer_prefix(layer)
             for part in ("query", "key", "value"):
                 sizes |= _dense(f"{prefix}.attention.self.{part}", self.width, self.width)
@@ -78,9 +94,19 @@ class NetworkShape:
             sizes |= _dense(f"{prefix}.intermediate.dense", self.inner, self.width)
             sizes |= _dense(f"{prefix}.output.dense", self.width, self.inner)
             sizes |= _vectors(f"{prefix}.output.LayerNorm", self.width)
+        if not self.ends:
+            return sizes
         if self.head == "span":
             return sizes | _dense("span", 2, self.width)
         return sizes | _dense("intent", self.intents, 2 * self.width) | _dense("tag", self.tags, self.width)
+
+    def _embeddings(self) -> dict[str, tuple[int, ...]]:
+        return {
+            f"{_EMBEDDINGS}.word_embeddings.weight": (self.vocabulary, self.width),
+            f"{_EMBEDDINGS}.position_embeddings.weight": (self.positions, self.width),
+            f"{_EMBEDDINGS}.token_type_embeddings.weight": (self.segments, self.width),
+            **_vectors(f"{_EMBEDDINGS}.LayerNorm", self.width),
+        }
 
 
 def layer_prefix(layer: int) -> str:

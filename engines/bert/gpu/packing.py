@@ -76,7 +76,8 @@ def pack(requests: Sequence[Mapping[str, npt.NDArray[Any]]]) -> tuple[PackedRows
 
     Args:
         requests: for each ``input_ids``, ``attention_mask`` and, where the network reads them, ``token_type_ids``,
-            ``[rows, tokens]`` of any integer type (the mask also bool), padded on the right.
+            ``[rows, tokens]`` of any integer type (the mask also bool), padded on the right. A stage that begins with
+            hidden states needs the mask alone.
 
     Returns:
         The tokens of all rows, and for each request which of its tokens are no padding.
@@ -85,14 +86,16 @@ def pack(requests: Sequence[Mapping[str, npt.NDArray[Any]]]) -> tuple[PackedRows
     lengths = np.concatenate([mask.sum(axis=1, dtype=np.int32) for mask in masks])
     offsets = np.zeros(len(lengths) + 1, np.int32)
     np.cumsum(lengths, out=offsets[1:])
-    ids = np.concatenate([request["input_ids"][mask] for request, mask in zip(requests, masks, strict=True)])
-    positions = np.arange(len(ids), dtype=np.int32) - np.repeat(offsets[:-1], lengths)
-    if all("token_type_ids" in request for request in requests):
-        kinds = np.concatenate([request["token_type_ids"][mask] for request, mask in zip(requests, masks, strict=True)])
-    else:
-        kinds = np.zeros(len(ids), np.int32)
-    packed = PackedRows(ids.astype(np.int32, copy=False), positions, kinds.astype(np.int32, copy=False), offsets)
-    return packed, masks
+    positions = np.arange(offsets[-1], dtype=np.int32) - np.repeat(offsets[:-1], lengths)
+
+    def packed(name: str) -> npt.NDArray[np.int32]:
+        if not all(name in request for request in requests):
+            return np.zeros(len(positions), np.int32)
+        parts = [request[name][mask] for request, mask in zip(requests, masks, strict=True)]
+        values: npt.NDArray[np.int32] = np.concatenate(parts)
+        return values.astype(np.int32, copy=False)
+
+    return PackedRows(packed("input_ids"), positions, packed("token_type_ids"), offsets), masks
 
 
 def spread_tokens(values: npt.NDArray[np.float32], masks: Sequence[Mask]) -> list[npt.NDArray[np.float32]]:

@@ -9,12 +9,11 @@ import torch
 from engines.bert.gpu.encoder import Batch
 from engines.gpu.buckets import bucket_for, token_buckets
 from engines.gpu.graphs import record
+from engines.session import NEXT_HIDDEN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    import numpy as np
-    import numpy.typing as npt
     from torch import Tensor
 
     from engines.bert.gpu.packing import PackedRows
@@ -34,11 +33,11 @@ class Running:
         self._results = results
         self._event = event
 
-    def wait(self) -> list[npt.NDArray[np.float32]]:
+    def wait(self) -> Sequence[Tensor]:
         """Wait for the results: ``[tokens, …]`` or ``[rows, …]``."""
         if self._event is not None:
             self._event.synchronize()
-        return [result.numpy() for result in self._results]
+        return self._results
 
 
 class _Size:
@@ -49,12 +48,20 @@ class _Size:
         batch: the same, apart.
     """
 
-    def __init__(self, tokens: int, rows: int, longest: int, device: torch.device) -> None:
+    def __init__(self, tokens: int, rows: int, longest: int, width: int, device: torch.device) -> None:
         self.tokens = tokens
         self.block = torch.zeros(2 * tokens + rows + 1, dtype=torch.int32, device=device)
-        self.batch = Batch(self.block[:tokens], self.block[tokens : 2 * tokens], self.block[2 * tokens :], longest)
+        ids, places, offsets = self.block[:tokens], self.block[tokens : 2 * tokens], self.block[2 * tokens :]
+        hidden = torch.zeros(tokens, width, device=device) if width else None
+        self.batch = Batch(ids, places, offsets, longest, hidden)
         self.graph: torch.cuda.CUDAGraph | None = None
         self.outputs: tuple[Tensor, ...] = ()
+
+    def fill(self, block: Tensor, hidden: Tensor | None) -> None:
+        """Bring the inputs of a run."""
+        self.block.copy_(block, non_blocking=True)
+        if self.batch.hidden is not None and hidden is not None:
+            self.batch.hidden[: len(hidden)].copy_(hidden)
 
     def capture(self, forward: Forward, stream: torch.cuda.Stream, first: torch.cuda.CUDAGraph | None) -> None:
         """Record the work for this size.
@@ -83,31 +90,34 @@ class Runs:
 
     Args:
         forward: the network.
-        per_token: of each of its results, whether it has a value a token.
+        outputs: name of each of its results, and whether it has a value a token. A hidden state stays on the device.
         kinds: of token, by which positions are spread in ``Batch.places``.
         most_tokens: of a run.
         most_rows: of a run.
         longest: tokens of a row.
+        width: of the hidden state that the network begins with; 0 where it begins with tokens.
         device: on a GPU every size is recorded as a CUDA graph, here.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - a run has so many sizes
         self,
         forward: Forward,
-        per_token: Sequence[bool],
+        outputs: Mapping[str, bool],
         *,
         kinds: int,
         most_tokens: int,
         most_rows: int,
         longest: int,
+        width: int = 0,
         device: torch.device,
     ) -> None:
         self._forward = forward
-        self._per_token = tuple(per_token)
+        self._per_token = tuple(outputs.values())
         self._kinds = kinds
         self.most_rows = most_rows
+        self._hands_on = NEXT_HIDDEN in outputs
         self._on_gpu = device.type == "cuda"
-        self._sizes = {n: _Size(n, most_rows, longest, device) for n in token_buckets(most_tokens)}
+        self._sizes = {n: _Size(n, most_rows, longest, width, device) for n in token_buckets(most_tokens)}
         self._buckets = tuple(self._sizes)
         self._stream = torch.cuda.Stream(device) if self._on_gpu else None
         if self._stream is not None:
@@ -123,19 +133,20 @@ class Runs:
         return self._buckets[-1]
 
     @torch.inference_mode()
-    def start(self, rows: PackedRows) -> Running:
+    def start(self, rows: PackedRows, hidden: Tensor | None = None) -> Running:
         """Start a run; on a GPU it goes on while the caller does something else.
 
         Args:
             rows: no more than fit; see :meth:`engines.bert.gpu.packing.PackedRows.split`.
+            hidden: of their tokens, on the device, where the network begins with it.
         """
         size = self._sizes[bucket_for(self._buckets, rows.tokens)]
         block = self._filled(rows, size.tokens)
         if self._stream is None:
-            size.block.copy_(block)
+            size.fill(block, hidden)
             return Running(self._cut(size.compute(self._forward), rows), None)
         with torch.cuda.stream(self._stream):
-            size.block.copy_(block, non_blocking=True)
+            size.fill(block, hidden)
             results = [self._fetched(output) for output in self._cut(size.compute(self._forward), rows)]
             # Blocking: a thread that waits must not keep a core busy.
             event = torch.cuda.Event(blocking=True)
@@ -159,6 +170,11 @@ class Runs:
         ]
 
     def _fetched(self, output: Tensor) -> Tensor:
-        """Start the copy of a result into memory that the device can write by itself."""
+        """Start the copy of a result into memory that the device can write by itself.
+
+        For another stage it is copied on the device: the next run writes over it.
+        """
+        if self._hands_on:
+            return output.clone()
         arrived = torch.empty(output.shape, dtype=output.dtype, pin_memory=True)
         return arrived.copy_(output, non_blocking=True)

@@ -16,17 +16,25 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import triton_python_backend_utils as pb_utils
+from torch.utils.dlpack import from_dlpack
 
 from engines.bert import serving
 from engines.bert.gpu.network import read_network
 from engines.bert.gpu.session import GpuBertSession, GpuOptions
 from engines.gpu.device import NETWORK
+from engines.session import HIDDEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    import numpy as np
+    import numpy.typing as npt
+
     from engines.bert.gpu.session import Pending, Request
+
+    Milliseconds = float | npt.NDArray[np.float32]
+    _Started = tuple[Sequence[object], Pending, float, Sequence[Milliseconds]]
 
 logger = logging.getLogger(__name__)
 
@@ -47,13 +55,13 @@ class OverlappedNetwork:
     def __init__(self, version: Path, parameters: Mapping[str, str], device: str) -> None:
         self._session = GpuBertSession(*read_network(version / NETWORK), GpuOptions.of(parameters, device))
         self._places = threading.Semaphore(_AHEAD)
-        self._started: queue.SimpleQueue[tuple[Sequence[object], Pending, float] | None] = queue.SimpleQueue()
+        self._started: queue.SimpleQueue[_Started | None] = queue.SimpleQueue()
         self._answering = threading.Thread(target=self._answer, name="answering", daemon=True)
         self._answering.start()
 
     def execute(self, requests: Sequence[object]) -> None:
         """Start computing a batch once there is a place; answers follow by themselves."""
-        senders, accepted = [], []
+        senders, accepted, earlier = [], [], []
         for request in requests:
             sender = request.get_response_sender()  # type: ignore[attr-defined]
             try:
@@ -66,8 +74,9 @@ class OverlappedNetwork:
             else:
                 senders.append(sender)
                 accepted.append(inputs)
+                earlier.append(serving.earlier_ms(request))
         if accepted:
-            self._start(senders, accepted)
+            self._start(senders, accepted, earlier)
 
     def close(self) -> None:
         """Answer what is under way, and end."""
@@ -75,14 +84,19 @@ class OverlappedNetwork:
         self._answering.join()
 
     def _read(self, request: object) -> Request:
-        inputs = {name: serving.tensor(request, name.upper()) for name in self._session.inputs}
+        inputs = {
+            name: serving.device_tensor(request, name.upper(), from_dlpack)
+            if name == HIDDEN
+            else serving.tensor(request, name.upper())
+            for name in self._session.inputs
+        }
         try:
             self._session.check(inputs)
         except ValueError as error:
             raise serving.BadRequestError(str(error)) from None
         return inputs
 
-    def _start(self, senders: Sequence[object], requests: Sequence[Request]) -> None:
+    def _start(self, senders: Sequence[object], requests: Sequence[Request], earlier: Sequence[Milliseconds]) -> None:
         self._places.acquire()
         began = time.perf_counter()
         try:
@@ -91,11 +105,11 @@ class OverlappedNetwork:
             self._places.release()
             _refuse(senders, error)
         else:
-            self._started.put((senders, pending, began))
+            self._started.put((senders, pending, began, earlier))
 
     def _answer(self) -> None:
         while (started := self._started.get()) is not None:
-            senders, pending, began = started
+            senders, pending, began, earlier = started
             waiting = list(senders)
             try:
                 try:
@@ -103,9 +117,9 @@ class OverlappedNetwork:
                 finally:
                     self._places.release()
                 compute_ms = (time.perf_counter() - began) * 1000
-                for sender, result in zip(senders, results, strict=True):
+                for sender, result, before in zip(senders, results, earlier, strict=True):
                     waiting.remove(sender)
-                    _send(sender, partial(serving.network_response, result, compute_ms))
+                    _send(sender, partial(serving.network_response, result, compute_ms + before))
             except Exception as error:  # noqa: BLE001 - without this thread nobody would be answered any more
                 _refuse(waiting, error)
 

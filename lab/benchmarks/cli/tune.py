@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 @click.option("--seed", type=int, default=1, show_default=True, help="Same seed, same conversations.")
 @click.option("--fresh", is_flag=True, help="Begin anew, without what an earlier search with this --out has measured.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a measurement and one at the end.")
-def tune(
+def tune(  # noqa: PLR0915 - one step after another
     *,
     budget_ms: float,
     memory_mb: float | None,
@@ -63,7 +63,7 @@ def tune(
 
     Services with other settings are started one after another, and live conversations are held with them. Nothing
     else should run meanwhile. Interrupted, the best so far is written, and the next run goes on where this one stopped.
-    A report with a picture is written beside the settings.
+    A report with a picture is written beside the settings. Under a memory bound networks are cut into stages too.
     """
     with extra("bench", "Tuning"):
         from benchmarks.processes import ProcessesError  # noqa: PLC0415 - needs the extras
@@ -72,10 +72,13 @@ def tune(
         from benchmarks.tuning import journal, report, search, space  # noqa: PLC0415
         from benchmarks.tuning import outcome as outcomes  # noqa: PLC0415
         from benchmarks.tuning.service import LiveMeasurement, configs  # noqa: PLC0415
+        from benchmarks.tuning.stages import StagedEngines, can_split  # noqa: PLC0415
+    staged = StagedEngines(out.with_name(f"{out.stem}.engines"), engines)
     try:
-        live = LiveMeasurement(read_items(manifest or DEMONSTRATION), budget_ms, seed, engines, memory_mb)
+        live = LiveMeasurement(read_items(manifest or DEMONSTRATION), budget_ms, seed, staged, memory_mb)
         accelerated = space.accelerators()
-        moves = space.moves(os.cpu_count() or 1, configs(engines), accelerated)
+        bounded = memory_mb is not None and can_split()
+        moves = space.moves(os.cpu_count() or 1, configs(engines), accelerated, bounded=bounded)
     except ValueError as error:
         raise click.ClickException(str(error)) from error
     log = out.with_name(f"{out.name}.log")
@@ -116,14 +119,17 @@ def tune(
         raise click.ClickException(f"{error}: mend that, and begin anew with --fresh") from error
     except (KeyboardInterrupt, ProcessesError) as error:
         if searching.found.points:
-            report.write_settings(searching.found, out, machine(), budget_ms)
+            report.write_settings(searching.found, out, machine(), budget_ms, staged.of(searching.found.best))
             console.print(f"The best so far is in {out}. The same command goes on from here.", soft_wrap=True)
         if isinstance(error, ProcessesError):
             raise click.ClickException(str(error)) from error
         raise
-    report.write_settings(found, out, machine(), budget_ms)
+    finally:
+        staged.keep(searching.found.best)
+    chosen = staged.of(found.best)
+    report.write_settings(found, out, machine(), budget_ms, chosen)
     page = report.write_report(found, out, machine(), budget_ms, memory_mb)
-    _show(found, out, page, engines, as_json=as_json)
+    _show(found, out, page, chosen, as_json=as_json)
 
 
 def _show(found: Found, out: Path, page: Path, engines: Sequence[Path], *, as_json: bool) -> None:

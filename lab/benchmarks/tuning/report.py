@@ -19,9 +19,20 @@ if TYPE_CHECKING:
     from benchmarks.tuning.search import Found
 
 
-def write_settings(found: Found, path: Path, machine: str, budget_ms: float) -> None:
-    """Writes the best candidate as a settings file, all of it or nothing."""
+def write_settings(found: Found, path: Path, machine: str, budget_ms: float, engines: Sequence[Path] = ()) -> None:
+    """Writes the best candidate as a settings file, all of it or nothing.
+
+    Args:
+        found: what was found.
+        path: of the file.
+        machine: that it was found on.
+        budget_ms: what replies must keep.
+        engines: engine directories that the best candidate is served with.
+    """
     heading = f"Written by `vivavoce tune` for {machine}, replies within {budget_ms:g} ms.\n{_verdict(found)}"
+    if found.best.stages():
+        served = " ".join(f"--engine {engine}" for engine in engines)
+        heading += f"\nOf {found.best}: serve with {served}"
     sibling = path.with_name(f".{path.name}.{os.getpid()}")
     sibling.write_text(to_toml(found.best.models(), heading), encoding="utf-8")
     sibling.replace(path)
@@ -97,7 +108,7 @@ def as_dict(point: Measured) -> dict[str, object]:
     """Gives a measurement as JSON has it."""
     outcome = point.outcome
     return {
-        "settings": _settings(point),
+        "settings": point.candidate.told(),
         "streams": point.streams,
         "carried": outcome.carried,
         "missed": outcome.missed,
@@ -114,7 +125,7 @@ def as_dict(point: Measured) -> dict[str, object]:
 def summary(found: Found, path: Path) -> dict[str, object]:
     """Gives the result of a search as JSON has it."""
     return {
-        "winner": {model: settings.given() for model, settings in found.best.models().items()},
+        "winner": found.best.told(),
         "confirmed": found.confirmed,
         **({"enough_minutes": found.enough.minutes} if found.enough and not found.confirmed else {}),
         "compared_at_streams": found.loads,
@@ -162,7 +173,3 @@ def figures(point: Measured) -> tuple[str, ...]:
         f"{outcome.p95_ms:.0f}",
         *("-" if share is None else f"{share:.1%}" for share in shares),
     )
-
-
-def _settings(point: Measured) -> dict[str, object]:
-    return {model: settings.given() for model, settings in point.candidate.models().items()}

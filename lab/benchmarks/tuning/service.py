@@ -16,7 +16,7 @@ from benchmarks.sla.report import make_report
 from benchmarks.sla.scripts import Mix, write_scripts
 from benchmarks.tuning.outcome import Outcome, failed, outcome_of
 from benchmarks.tuning.search import MAX_STREAMS
-from modelkit.errors import EngineError
+from modelkit.errors import ModelkitError
 from modelkit.evaluation.service_process import SERVE, running_service
 from service.served_models import DEFAULT_MODEL_REPOSITORY
 from service.triton.engine_code import CONFIG
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from benchmarks.sla.material import Item
     from benchmarks.tuning.space import Candidate
+    from benchmarks.tuning.stages import StagedEngines
 
 _MIN_ITEMS = 6
 _EVERYBODY = ("--max-conversations", str(MAX_STREAMS))
@@ -41,7 +42,7 @@ class LiveMeasurement:
         items: what is said.
         budget_ms: what replies must keep.
         seed: of who says what when: the same for every candidate.
-        engines: engine directories that take the places of the shipped engines.
+        engines: makes the engine directories that take the places of the shipped engines.
         memory_mb: what the service with its models may take; None: as much as it likes.
     """
 
@@ -50,7 +51,7 @@ class LiveMeasurement:
         items: Sequence[Item],
         budget_ms: float,
         seed: int,
-        engines: Sequence[Path] = (),
+        engines: StagedEngines,
         memory_mb: float | None = None,
     ) -> None:
         self._seen, self._unseen = split_items(items)
@@ -65,10 +66,10 @@ class LiveMeasurement:
         items, seed = (self._unseen, self._seed + 1) if unseen else (self._seen, self._seed)
         scripts = write_scripts(items, streams, seconds, Mix(), seed)
         try:
-            with _service(candidate, self._engines) as (address, process):
+            with _service(candidate, self._engines.of(candidate)) as (address, process):
                 result = run_load(address, scripts, self._budget_ms / 1_000)
                 memory = memory_of(process)
-        except EngineError as error:
+        except ModelkitError as error:
             return failed(str(error), time.monotonic() - began)
         took = time.monotonic() - began
         return outcome_of(make_report(result), self._budget_ms, took, memory, self._memory_mb)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 ASR, INTENT, QA = "asr", "intent_slot_bert", "qa_bert"
 _INTERVALS = (0.6, 0.8, 1.2)
 _MAX_THREADS = 8
+_STAGES = (2, 3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +27,17 @@ class Move:
         factor: what it is about; of the moves with one factor a candidate has one at most.
         model: whose setting it is.
         settings: what is set.
+        stages: parts that the network is cut into; 0 for a network that stays whole.
     """
 
     factor: str
     model: str
     settings: ModelSettings
+    stages: int = 0
 
     def __str__(self) -> str:
+        if self.stages:
+            return f"{self.model} in {self.stages} stages"
         return ", ".join(f"{self.model} {name} {value}" for name, value in self.settings.given().items())
 
 
@@ -54,9 +59,21 @@ class Candidate:
             models[move.model] = replace(known, **given)
         return models
 
+    def stages(self) -> dict[str, int]:
+        """Gives the number of stages of each network that is cut."""
+        return {move.model: move.stages for move in self.moves if move.stages}
+
+    def told(self) -> dict[str, dict[str, object]]:
+        """Gives all that is set otherwise for each model, as JSON has it."""
+        models = {name: settings.given() for name, settings in self.models().items()}
+        return {
+            name: given | ({"stages": self.stages()[name]} if name in self.stages() else {})
+            for name, given in models.items()
+        }
+
     def with_move(self, move: Move) -> Candidate:
-        """Returns the candidate with a move more, in place of one with the same factor."""
-        others = (other for other in self.moves if other.factor != move.factor)
+        """Returns the candidate with a move more, in place of those that cannot be beside it."""
+        others = (other for other in self.moves if not _exclude(move, other))
         return Candidate(tuple(sorted((*others, move), key=lambda each: each.factor)))
 
 
@@ -76,17 +93,38 @@ def accelerators() -> list[tuple[str, str]]:
     return [*on_the_cpu, *((name, PRECISIONS[name][-1]) for name in available_on_gpu())]
 
 
-def moves(cores: int, shipped: Mapping[str, str], accelerated: Sequence[tuple[str, str]] = ()) -> list[Move]:
+def moves(
+    cores: int, shipped: Mapping[str, str], accelerated: Sequence[tuple[str, str]] = (), *, bounded: bool = False
+) -> list[Move]:
     """Lists what is worth trying on a machine, what usually matters most first.
 
     Args:
         cores: how many the machine has.
         shipped: the ``config.pbtxt`` of every model; what it has already is no move.
         accelerated: accelerators with a precision each, as :func:`accelerators` lists them.
+        bounded: whether memory is bounded, so that networks are cut into stages too.
     """
     from service.triton.settings import Settings  # noqa: PLC0415 - needs an extra, and candidates alone do not
 
-    return [move for move in _all_moves(cores, accelerated) if _changes(Settings({move.model: move.settings}), shipped)]
+    found = [m for m in _all_moves(cores, accelerated) if _changes(Settings({m.model: m.settings}), shipped)]
+    cut = [
+        Move(f"{model} stages", model, ModelSettings(), stages)
+        for model in (QA, ASR, INTENT)
+        for stages in _STAGES
+        if bounded and model in shipped
+    ]
+    return found + cut
+
+
+def _exclude(move: Move, other: Move) -> bool:
+    """Whether two moves cannot be together: those of one factor, and settings of a network that is cut.
+
+    What is left of recognition has its settings, but for the accelerator of its encoder.
+    """
+    if move.factor == other.factor:
+        return True
+    cut = bool(move.stages) != bool(other.stages) and move.model == other.model
+    return cut and (move.model != ASR or bool(move.settings.accelerator or other.settings.accelerator))
 
 
 def _changes(settings: Settings, shipped: Mapping[str, str]) -> bool:

@@ -16,9 +16,16 @@ from vivavoce.cli.extras import extra
 @click.option(
     "--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Engine directory to write."
 )
+@click.option(
+    "--instance-group",
+    metavar="PLACES",
+    default="cpu",
+    show_default=True,
+    help="Where each stage is computed, cpu or gpu:NUMBER, such as gpu:0,gpu:1; one for all, or one for each.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, and nothing else.")
-def split(*, engine: Path, stages: int, out: Path, as_json: bool) -> None:
-    """Cut the network of ENGINE, for intents or answers, at its layers into a pipeline of Triton models.
+def split(*, engine: Path, stages: int, out: Path, instance_group: str, as_json: bool) -> None:
+    """Cut the network of ENGINE, for intents, answers or recognition, at its layers into a pipeline of Triton models.
 
     Each stage is a process of its own with its part of the weights, and computes with one thread. Stages work on
     different requests at a time. `vivavoce serve --engine` loads the result as any other engine.
@@ -27,7 +34,7 @@ def split(*, engine: Path, stages: int, out: Path, as_json: bool) -> None:
         from modelkit.errors import ModelkitError  # noqa: PLC0415 - loading a command stays quick
         from modelkit.splitting.engine import split_engine  # noqa: PLC0415
     try:
-        chosen = split_engine(engine, stages, out)
+        chosen = split_engine(engine, stages, out, instance_group)
     except ModelkitError as error:
         raise click.ClickException(str(error)) from error
     if as_json:

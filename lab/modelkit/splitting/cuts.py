@@ -106,7 +106,7 @@ def choose_stages(graph: NetworkGraph, ends: Mapping[int, str], layers: int, cou
 
 
 def _why_not(graph: NetworkGraph, layers: int) -> str:
-    cure = "split a BERT whose layers follow each other, without token pruning"
+    cure = "split a network whose layers follow each other, without token pruning"
     if layers < 2:
         return f"the network has {layers} layer{'' if layers == 1 else 's'} of attention, and a stage needs one: {cure}"
     # Of all that is computed before the second attention, the last tensor is the best place there could be.

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 import onnx
 from onnx import TensorProto, helper
 
-from engines.bert.session import HIDDEN, MASK, NEXT_HIDDEN
+from engines.session import HIDDEN, NEXT_HIDDEN
 from modelkit.errors import SplitError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from pathlib import Path
+
+    from modelkit.splitting.cuts import Stage
 
 _EMBEDDING_OPERATORS = {"EmbedLayerNormalization", "QEmbedLayerNormalization"}
 _EMBEDDING_MASK = 7
@@ -26,18 +28,24 @@ _MAX_SINGLE_FILE_BYTES = 64_000_000
 
 
 class NetworkGraph:
-    """Graph of a BERT, for cutting.
+    """Graph of an encoder, for cutting.
 
     A set of nodes is a whole number whose bit ``i`` stands for the node ``i``, in the order of the file.
 
     Args:
         path: of the ``.onnx`` file.
+        early: outputs that the first stage computes. Later stages read them, where they need them.
+        layered: outputs that are joined of a part for each layer, of which every stage computes those of its layers.
+
+    Attributes:
+        model: the whole network.
+        outputs: those that the last stage computes.
 
     Raises:
         SplitError: the file cannot be read, or has control flow.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, early: Sequence[str] = (), layered: Sequence[str] = ()) -> None:
         try:
             self.model = onnx.load(path)
         except Exception as error:
@@ -49,7 +57,8 @@ class NetworkGraph:
                 raise SplitError(f"{path} has control flow ({node.op_type}), and is not cut: export without it")
         _free_mask_index(self.model.graph)
         self.nodes = list(self.model.graph.node)
-        self.outputs = [output.name for output in self.model.graph.output]
+        self._early, self._layered = tuple(early), tuple(layered)
+        self.outputs = [one.name for one in self.model.graph.output if one.name not in {*early, *layered}]
         self._initializers = {tensor.name: tensor for tensor in self.model.graph.initializer}
         # Protobuf would write a tensor out to tell its size.
         self._sizes = {name: _bytes(tensor) for name, tensor in self._initializers.items()}
@@ -67,13 +76,14 @@ class NetworkGraph:
         return self._nodes_of(_ATTENTION_OPERATORS | _NORM_OPERATORS | _EMBEDDING_OPERATORS) | products
 
     def ancestors(self, names: Iterable[str], given: str = "") -> int:
-        """Return the nodes that compute tensors from the graph's inputs and one that is given."""
-        found, waiting = 0, [name for name in names if name != given]
+        """Return the nodes that compute tensors from the graph's inputs and one that is given, with all early ones."""
+        known = {given, *self._early} if given else set()
+        found, waiting = 0, [name for name in names if name not in known]
         while waiting:
             place = self._producers.get(waiting.pop())
             if place is not None and not found >> place & 1:
                 found |= 1 << place
-                waiting.extend(name for name in self.nodes[place].input if name and name != given)
+                waiting.extend(name for name in self.nodes[place].input if name and name not in known)
         return found
 
     def members(self, nodes: int) -> Iterator[onnx.NodeProto]:
@@ -104,36 +114,56 @@ class NetworkGraph:
         model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names)
         return model
 
-    def stage(self, source: str, target: str, width: int) -> onnx.ModelProto:
+    def stage(
+        self, part: Stage, hidden: Sequence[str | int | None] | None, always: Collection[str] = ()
+    ) -> onnx.ModelProto:
         """Return the network between two cuts as one of its own.
 
         Args:
-            source: tensor that it begins with; "" for the network's inputs.
-            target: tensor that it ends with; "" for the network's outputs.
-            width: of both.
+            part: where it is cut.
+            hidden: sizes of the tensors there, or their names; None to tell onnxruntime none.
+            always: inputs that it has even where the graph has no use for them.
         """
+        source, target = part.source, part.target
         renamed = {source: HIDDEN, target: NEXT_HIDDEN} if source else {target: NEXT_HIDDEN}
+        own_outputs = [*([] if source else self._early), *([] if target else self.outputs)]
+        joined = {name: self._joined(name).input[part.first - 1 : part.last] for name in self._layered}
+        parts = [name for names in joined.values() for name in names]
         nodes = []
-        for node in self.members(self.ancestors([target] if target else self.outputs, source)):
+        for node in self.members(self.ancestors([*([target] if target else []), *own_outputs, *parts], source)):
             own = onnx.NodeProto()
             own.CopyFrom(node)
             own.input[:] = [renamed.get(name, name) if name else name for name in node.input]
             own.output[:] = [renamed.get(name, name) if name else name for name in node.output]
             nodes.append(own)
+        for name, names in joined.items():
+            nodes.append(joining := onnx.NodeProto())
+            joining.CopyFrom(self._joined(name))
+            joining.input[:] = names
         used = {name for node in nodes for name in node.input}
-        # The mask tells the session how long the rows are, even where the graph has no use for it.
-        inputs = [value for value in self.model.graph.input if not source or value.name in used | {MASK}]
-        hidden: list[str | int | None] = ["rows", "tokens", width]
+        described = {value.name: value for value in self.model.graph.output}
+        inputs = [value for value in self.model.graph.input if value.name in used | set(always)]
         if source:
+            inputs += [described[name] for name in self._early if name in used]
             inputs.append(helper.make_tensor_value_info(HIDDEN, TensorProto.FLOAT, hidden))
-        outputs = (
-            [helper.make_tensor_value_info(NEXT_HIDDEN, TensorProto.FLOAT, hidden)]
-            if target
-            else list(self.model.graph.output)
-        )
+        outputs = [helper.make_tensor_value_info(NEXT_HIDDEN, TensorProto.FLOAT, hidden)] if target else []
+        outputs += [described[name] for name in own_outputs]
+        for name in self._layered:
+            outputs.append(value := onnx.ValueInfoProto())
+            value.CopyFrom(described[name])
+            value.type.tensor_type.shape.dim[0].dim_value = part.last - part.first + 1
         weights = [tensor for name, tensor in self._initializers.items() if name in used]
         graph = helper.make_graph(nodes, "stage", inputs, outputs, weights)
         return helper.make_model(graph, opset_imports=self.model.opset_import, ir_version=self.model.ir_version)
+
+    def _joined(self, output: str) -> onnx.NodeProto:
+        """Return the node that joins the parts of a layered output."""
+        node = self.nodes[self._producers[output]]
+        if node.op_type != "Concat":
+            raise SplitError(
+                f"the network cannot be cut: {output} is not joined of its layers: import the engine again"
+            )
+        return node
 
     def _nodes_of(self, operators: set[str]) -> int:
         return sum(1 << place for place, node in enumerate(self.nodes) if node.op_type in operators)

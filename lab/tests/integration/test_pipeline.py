@@ -1,7 +1,8 @@
-"""A network as a pipeline of stages, served by a real Triton: answers, a stage that dies, and versions beside it."""
+"""Networks as pipelines of stages, served by a real Triton: answers, stages that die, and versions beside them."""
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import subprocess
 import sys
@@ -10,19 +11,25 @@ from typing import TYPE_CHECKING
 import pytest
 
 import vivavoce
+from lab.tests.unit.modelkit.importing.asr_checkpoints import NEMO
 from lab.tests.unit.modelkit.test_splitting import shipped, stage_folders
+from modelkit.evaluation.asr_engine import run_engine
 from modelkit.evaluation.local import LocalEngines
+from modelkit.importing.asr.engine import AsrOptions, import_asr
 from modelkit.splitting.engine import split_engine
 from modelkit.triton_models import NLU_MODELS
 from service.processes.child_process import listening
 from tests.integration.triton_processes import family, stub
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
+
+    import psutil
 
 TEXTS = ("Turn on the lights in the kitchen.", "What is the weather like in Paris this weekend?", "Stop.")
 PATIENT_SECONDS = 60.0
+RECORDING = NEMO.parents[3] / "demo" / "recordings" / "weather.flac"
 
 Service = tuple[subprocess.Popen[str], str]
 
@@ -35,9 +42,23 @@ def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def service(pipeline: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def recognizers(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The shipped recognizer and an imported streaming one, whole and in stages."""
+    folder = tmp_path_factory.mktemp("recognizers")
+    shipped(folder / "shipped", ("asr",))
+    import_asr(NEMO / "hybrid_streaming.nemo", folder / "stream", AsrOptions(160))
+    for name in ("shipped", "stream"):
+        split_engine(folder / name, 2, folder / f"{name}_stages")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def service(pipeline: Path, recognizers: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     log = tmp_path_factory.mktemp("pipeline_service") / "log.txt"
-    with listening(["-m", "vivavoce", "serve", "--port", "0", "--engine", str(pipeline)], log) as (process, address):
+    engines = ["--engine", pipeline, "--engine", recognizers / "shipped_stages"]
+    variant = ["--variant", f"stream={recognizers / 'stream_stages'}"]
+    arguments = ["-m", "vivavoce", "serve", "--port", "0", *map(str, engines), *variant]
+    with listening(arguments, log) as (process, address):
         yield process, address
 
 
@@ -96,3 +117,40 @@ async def test_another_number_of_stages_takes_over_while_the_service_runs(servic
     # Version 2 was the damaged one.
     assert stub(service[0], "intent_slot_bert_stage_2.3").is_running()
     await check_answers(service[1])
+
+
+async def heard(address: str, variant: str, kill: psutil.Process | None = None) -> str:
+    """Say a recording, and return its final transcript; end a process in the middle of it."""
+    recording = vivavoce.read_audio(RECORDING)
+
+    async def pieces() -> AsyncIterator[object]:
+        for index, piece in enumerate(recording.chunks()):
+            await asyncio.sleep(0.02)
+            if kill is not None and index == 15:
+                kill.kill()
+            yield piece
+        yield vivavoce.EndOfUtterance()
+
+    async with vivavoce.connect(address) as client:
+        events = client.converse(
+            pieces(),
+            audio=vivavoce.AudioFormat(sample_rate_hz=recording.sample_rate_hz),
+            variants={"asr": variant} if variant else {},
+            endpointing=vivavoce.Endpointing(disabled=True),
+            reply_budget_seconds=PATIENT_SECONDS,
+        )
+        (text,) = [event.text async for event in events if isinstance(event, vivavoce.Transcript) and event.is_final]
+    return text
+
+
+@pytest.mark.parametrize(("variant", "whole"), [("", "shipped"), ("stream", "stream")])
+async def test_an_encoder_in_stages_hears_what_the_whole_does_and_loses_no_word(
+    service: Service, recognizers: Path, variant: str, whole: str
+):
+    (expected,) = run_engine(recognizers / whole, [RECORDING], str)
+    assert await heard(service[1], variant) == expected.text
+    for stage in (1, 2):
+        model = f"asr_stage_{stage}{variant and '-' + variant}"
+        victim = stub(service[0], model)
+        assert await heard(service[1], variant, victim) == expected.text
+        assert stub(service[0], model).pid != victim.pid

@@ -22,7 +22,9 @@ from engines.asr.serving.memory import release_free_memory
 from engines.asr.serving.queueing import Ticket
 from engines.asr.serving.requests import AsrRequest, AsrResult, AsrSettings
 from engines.asr.serving.workers import Workers
+from engines.asr.stage_model import EncoderStage
 from engines.deadline import Deadlines
+from engines.session import STAGE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,16 +42,34 @@ _SWITCH_SECONDS = 0.0005
 
 
 class TritonPythonModel:
-    """One instance holds the sequences of all clients, or of several each its own."""
+    """Recognition, or in the folder of a stage that stage of its encoder."""
 
     def initialize(self, args: dict[str, str]) -> None:
         """Load the model and read the parameters of ``config.pbtxt``."""
+        config = json.loads(args["model_config"])
+        parameters = {key: value["string_value"] for key, value in config["parameters"].items()}
+        folder = Path(args["model_repository"], args["model_version"])
+        model = EncoderStage if (folder / STAGE).exists() else _Recognition
+        self._model = model(folder, args, parameters)
+
+    def execute(self, requests: Sequence[pb_utils.InferenceRequest]) -> Sequence[pb_utils.InferenceResponse | None]:
+        """Answer a batch of requests, or have it answered later."""
+        return self._model.execute(requests)
+
+    def finalize(self) -> None:
+        """Answer what was asked, and free the model."""
+        self._model.finalize()
+        del self._model
+
+
+class _Recognition:
+    """One instance holds the sequences of all clients, or of several each its own."""
+
+    def __init__(self, folder: Path, args: dict[str, str], parameters: dict[str, str]) -> None:
         # Hints are made ready in a thread; the recognizer, which lets go of the interpreter whenever a network runs, is
         # not to wait for it long.
         sys.setswitchinterval(_SWITCH_SECONDS)
         config = json.loads(args["model_config"])
-        parameters = {key: value["string_value"] for key, value in config["parameters"].items()}
-        folder = Path(args["model_repository"], args["model_version"])
         settings = AsrSettings(
             partial_interval_seconds=float(parameters["partial_interval_seconds"]),
             max_utterance_seconds=float(parameters["max_utterance_seconds"]),

@@ -33,6 +33,7 @@ _TEXTS = (
         "wait",
         "hold",
         "robot",
+        "welcome",
         "too_late",
         "only_now",
         "failed",

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pipelines.dialog.agent.value_list import words_of
+from pipelines.text.stems import stem
 from pipelines.text.values import find_values
 
 if TYPE_CHECKING:
@@ -49,20 +50,6 @@ _COMMON = frozenset((
 ))
 """Words of every wish, which tell little of it."""
 # fmt: on
-_ENDINGS = (
-    ("ies", "y"),
-    ("sses", "ss"),
-    ("ings", ""),
-    ("ing", ""),
-    ("ied", "y"),
-    ("ed", ""),
-    ("er", ""),
-    ("es", "e"),
-    ("s", ""),
-    ("ly", ""),
-    ("ment", ""),
-    ("ation", ""),
-)  # fmt: skip
 _COMMON_WEIGHT, _VALUE_WEIGHT, _PAIR_WEIGHT, _COMMON_PAIR_WEIGHT = 0.25, 0.4, 0.5, 0.15
 _UNKNOWN_WEIGHT = 0.6
 """Of a word that stands in no sentence, against one that stands in one."""
@@ -173,7 +160,11 @@ class Examples:
     def _features(self, text: str, values: Iterable[Value]) -> frozenset[str]:
         words = words_of(text)
         places = [(value.start, value.end, f"<{value.kind.value}>") for value in values]
-        listed = [(one, f"<{name}>") for name, values in self._values.items() for one in values.find(words)]
+        listed = [
+            (one, f"<{name}>")
+            for name, values in self._values.items()
+            for one in (values.find(words) or tuple(filter(None, (values.find_scattered(words),))))
+        ]
         for one, name in sorted(listed, key=lambda found: -found[0].length):
             if all(one.end <= start or end <= one.start for start, end, _ in places):
                 places.append((one.start, one.end, name))
@@ -182,7 +173,7 @@ class Examples:
         for word in words:
             place = next((it for it in places if it[0] <= word.start < it[1]), None)
             if place is None:
-                found.append(f"_{word.text}" if word.text in _COMMON else _stem(word.text))
+                found.append(f"_{word.text}" if word.text in _COMMON else stem(word.text))
             elif place is not last:
                 found.append(place[2])
             last = place
@@ -219,14 +210,3 @@ def _kind_weight(feature: str) -> float:
     if " " in feature:
         return _COMMON_PAIR_WEIGHT if all(word[0] == "_" for word in feature.split()) else _PAIR_WEIGHT
     return _COMMON_WEIGHT if feature[0] == "_" else _VALUE_WEIGHT if feature[0] == "<" else 1.0
-
-
-def _stem(word: str) -> str:
-    """Return a word without its ending: "deliver" of "delivered"."""
-    word = word.removesuffix("'s")
-    for ending, instead in _ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
-            word = word[: len(word) - len(ending)] + instead
-            break
-    word = word[:-1] if word.endswith("e") and len(word) > 4 else word
-    return word[:-1] if len(word) > 3 and word[-1] == word[-2] else word

@@ -222,6 +222,7 @@ class AgentForm(_Form):
         change: said where the caller denies the confirmation and says no more.
         wait: said where the caller speaks while a fulfilment runs.
         hold: said where the caller asks to wait.
+        welcome: said to thanks where nothing is under way.
         robot: said where the caller asks whether this is a person.
         too_late: said where the caller cancels what is being carried out, or was.
         only_now: said where a wish is for a time, and its intent has no slot for one.
@@ -247,6 +248,7 @@ class AgentForm(_Form):
     change: Text = "What shall I change?"
     wait: Text = "One moment, please."
     hold: Text = "Take your time."
+    welcome: Text = "You're welcome."
     robot: Text = "I am a computer program."
     too_late: Text = "That cannot be cancelled any more."
     only_now: Text = "I can only do that at once, not at another time."

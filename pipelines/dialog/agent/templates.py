@@ -19,6 +19,10 @@ _DOUBLED = re.compile(
     re.IGNORECASE,
 )
 """A preposition before a value that has its own, or needs none: "on tomorrow", "at around nine"."""
+_TWICE = re.compile(r"\b([a-z]{4,}) \1\b")
+"""A word of the text that the value ends in as well: "21 degrees degrees"."""
+_ARTICLE = re.compile(r"\b([Aa]) (?=[aeioAEIO][a-z])(?!one\b|once\b|eu)")
+"""The article before a value that begins with a vowel: "a estate"."""
 _NAME = re.compile(r"[A-Za-z]\w*")
 
 
@@ -59,4 +63,5 @@ def substituted(template: str, values: Mapping[str, str]) -> str:
 
     chosen = _OPTIONAL.sub(optional, template)
     text = " ".join(_PLACEHOLDER.sub(lambda match: values.get(match[1], ""), chosen).split())
-    return _DOUBLED.sub(lambda found: found[1], text)
+    text = _DOUBLED.sub(lambda found: found[1], text)
+    return _TWICE.sub(r"\1", _ARTICLE.sub(r"\1n ", text))

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+MAX_BETWEEN = 3
+"""Words between those of a value that is said in another order."""
 MAX_VALUES = 2_000
 """Of one list."""
 
@@ -98,6 +100,17 @@ class ValueList:
             else:
                 at += 1
         return tuple(found)
+
+    def find_scattered(self, words: tuple[Word, ...]) -> Mention | None:
+        """Find a value whose words stand in another order: "the tyre is flat"."""
+        for spoken, value in self._spoken.items():
+            if len(spoken) < 2 or any(len(word) < 3 for word in spoken):
+                continue
+            places = [next((at for at, word in enumerate(words) if word.text == part), None) for part in spoken]
+            found = [at for at in places if at is not None]
+            if len(found) == len(spoken) and max(found) - min(found) < len(spoken) + MAX_BETWEEN:
+                return Mention(value, words[min(found)].start, words[max(found)].end, max(found) - min(found) + 1)
+        return None
 
     def value_of(self, text: str) -> str | None:
         """Return the value that a text is, or is a synonym of; None where it is neither."""

@@ -5,7 +5,7 @@ why there is no Triton, and ``configs`` reads and renames ``config.pbtxt``, whic
 """
 
 from pipelines.models.triton.client import TritonClient
-from pipelines.models.triton.configs import BadConfigError, named_code, renamed, steps, tensors
+from pipelines.models.triton.configs import BadConfigError, is_ensemble, named_code, renamed, steps, tensors
 from pipelines.models.triton.diagnosis import Diagnosis, diagnose
 from pipelines.models.triton.engines import TritonAnswers, TritonIntents, TritonPunctuation, TritonRecognizer
 from pipelines.models.triton.settings import ACCELERATORS, ModelSettings, SettingError, adjusted
@@ -27,6 +27,7 @@ __all__ = [
     "TritonSynthesizer",
     "adjusted",
     "diagnose",
+    "is_ensemble",
     "named_code",
     "renamed",
     "steps",

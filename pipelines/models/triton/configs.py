@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 _ENVIRONMENT = "EXECUTION_ENV_PATH"
 """Parameter of Triton's Python backend that names an archive with a Python of its own."""
+_STAGES = "stages"
+"""Parameter with the models that a model asks, by commas: stages of its encoder, see ``engines/asr/stages.py``."""
 
 
 class BadConfigError(ValueError):
@@ -20,12 +22,24 @@ class BadConfigError(ValueError):
 
 
 def steps(config: str) -> tuple[str, ...]:
-    """Return the models that an ensemble's ``config.pbtxt`` names.
+    """Return the models that a ``config.pbtxt`` names.
+
+    They are an ensemble's steps, or the stages that a model asks.
 
     Raises:
         BadConfigError: it cannot be read.
     """
-    return tuple(dict.fromkeys(step.model_name for step in parse(config).ensemble_scheduling.step))
+    message = parse(config)
+    return tuple(dict.fromkeys((*(step.model_name for step in message.ensemble_scheduling.step), *_stages(message))))
+
+
+def is_ensemble(config: str) -> bool:
+    """Return whether a ``config.pbtxt`` is that of an ensemble, which has no code.
+
+    Raises:
+        BadConfigError: it cannot be read.
+    """
+    return bool(parse(config).ensemble_scheduling.step)
 
 
 def tensors(config: str) -> frozenset[str]:
@@ -49,6 +63,8 @@ def renamed(config: str, rename: Callable[[str], str]) -> str:
         message.name = rename(message.name)
     for step in message.ensemble_scheduling.step:
         step.model_name = rename(step.model_name)
+    if stages := _stages(message):
+        message.parameters[_STAGES].string_value = ",".join(map(rename, stages))
     return str(text_format.MessageToString(message))
 
 
@@ -73,6 +89,11 @@ def named_code(config: str) -> str:
     if message.model_operations.op_library_filename:
         return "op_library_filename"
     return _ENVIRONMENT if _ENVIRONMENT in message.parameters else ""
+
+
+def _stages(message: model_config_pb2.ModelConfig) -> list[str]:
+    named = message.parameters[_STAGES].string_value if _STAGES in message.parameters else ""
+    return [name for name in named.split(",") if name]
 
 
 def parse(config: str) -> model_config_pb2.ModelConfig:

@@ -16,6 +16,7 @@ logger = logging.getLogger(__name__)
 LATE = "StatusCode.DEADLINE_EXCEEDED"
 UNREACHABLE = {"StatusCode.UNAVAILABLE", LATE, "StatusCode.CANCELLED"}
 
+_UNLOADED = re.compile(r"has no available versions|Model '\S+' is not ready")
 _DEAD_PROCESS = re.compile(r"Stub process '(?P<model>\S+)_\d+_\d+' is not healthy")
 
 
@@ -39,8 +40,8 @@ def tells_of_lost_sequence(error: InferenceServerException) -> bool:
 
 
 def tells_of_unloaded_model(error: InferenceServerException) -> bool:
-    """Return whether Triton holds no version of a model now."""
-    return "has no available versions" in (error.message() or "")
+    """Return whether Triton holds no version now of a model, or of one that it asks."""
+    return _UNLOADED.search(error.message() or "") is not None
 
 
 def control_error(what: str, error: InferenceServerException) -> ModelError:

@@ -132,6 +132,9 @@ def _weekday(tokens: Tokens, at: int, today: dt.date) -> tuple[Day, int] | None:
     elif tokens[at] == "this" and weekday == today.weekday():
         day = today
     end = start + 1
+    if tokens[end] in {"next", "this"} and tokens[end + 1] == "week":
+        monday = today + dt.timedelta(days=7 * (tokens[end] == "next") - today.weekday())
+        day, end = monday + dt.timedelta(days=weekday), end + 2
     following = tokens.skip(end, {",", "the"})
     if (dated := _with_month(tokens, following, today)) is not None:
         return dated

@@ -116,7 +116,7 @@ def test_every_instance_has_metrics_of_its_own(model: ModuleType, monkeypatch: p
     for instance, held in (("asr_0_0", 3), ("asr_0_1", 0)):
         triton_model = model.TritonPythonModel()
         triton_model.initialize(arguments(instance))
-        triton_model._metrics.show(engine(held))
+        triton_model._model._metrics.show(engine(held))
         triton_model.finalize()
     told = {labels: value for (name, labels), value in MetricFamily.held.items() if name.endswith("open_sequences")}
     assert sorted(told.values()) == [0, 3]
@@ -237,7 +237,7 @@ class Engine:
 
 
 def test_every_request_is_answered_in_its_own_way(model: ModuleType, responses: None) -> None:
-    triton_model = model.TritonPythonModel()
+    triton_model = object.__new__(model._Recognition)
     triton_model._engine, triton_model._metrics = Engine(), None
     triton_model._workers = model.Workers(triton_model._engine, 1, 32, lambda: None)
     senders = [Sender(), Sender(broken=True), Sender(), Sender(), Sender()]
@@ -254,7 +254,7 @@ def test_every_request_is_answered_in_its_own_way(model: ModuleType, responses: 
 
 
 def test_a_request_that_cannot_be_read_loses_nobody_else_of_its_batch(model: ModuleType, responses: None) -> None:
-    triton_model = model.TritonPythonModel()
+    triton_model = object.__new__(model._Recognition)
     triton_model._engine, triton_model._metrics = Engine(), None
     triton_model._workers = model.Workers(triton_model._engine, 1, 32, lambda: None)
     before, unreadable, after = Sender(), Sender(), Sender()

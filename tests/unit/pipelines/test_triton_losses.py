@@ -18,6 +18,7 @@ NO_START = InferenceServerException(
     "StatusCode.INVALID_ARGUMENT",
 )
 UNLOADED = InferenceServerException("Request for unknown model: 'qa' has no available versions", "StatusCode.NOT_FOUND")
+STAGE_UNLOADED = InferenceServerException("Model 'asr_stage_2' is not ready.", "StatusCode.INTERNAL")
 REFUSED = InferenceServerException("AUDIO is too long", "StatusCode.INVALID_ARGUMENT")
 
 
@@ -91,8 +92,11 @@ async def test_what_nobody_mends_or_the_request_caused_is_not_repeated(
     assert (await failure(client)).recovery is None
 
 
-async def test_a_model_that_is_loaded_anew_is_waited_for(client: TritonClient, triton: Triton):
-    triton.error, triton.ready = UNLOADED, True
+@pytest.mark.parametrize("error", [UNLOADED, STAGE_UNLOADED])
+async def test_a_model_that_is_loaded_anew_is_waited_for(
+    client: TritonClient, triton: Triton, error: InferenceServerException
+):
+    triton.error, triton.ready = error, True
     triton.answers.set()
     client.mending.add("qa_bert")
     lost = await failure(client)

@@ -69,6 +69,23 @@ async def test_a_version_stands_beside_the_first_one_under_names_of_its_own(engi
     assert (repository / "intent_slot.2" / "1").is_dir()
 
 
+async def test_the_stages_that_a_model_asks_are_those_of_its_version(tmp_path: Path, repository: Path):
+    asr = (SHIPPED / "asr" / "config.pbtxt").read_text()
+    asr += 'parameters { key: "stages", value: { string_value: "asr_stage_1,asr_stage_2" } }'
+    stage = 'backend: "python"\nparameters { key: "threads", value: { string_value: "1" } }'
+    for name, config in {"asr": asr, "asr_stage_1": stage, "asr_stage_2": stage}.items():
+        folder = tmp_path / "engine" / "triton" / name
+        (folder / "1").mkdir(parents=True)
+        (folder / "config.pbtxt").write_text(config)
+        (folder / "1" / "model.py").touch()
+    store = await add(repository, tmp_path / "engine")
+    assert store.models("asr", 2) == ("asr_stage_1.2", "asr_stage_2.2", "asr.2")
+    assert steps((repository / "asr.2" / "config.pbtxt").read_text()) == ("asr_stage_1.2", "asr_stage_2.2")
+    (tmp_path / "engine/triton/asr/1/model.py").unlink()
+    with pytest.raises(InvalidInputError, match=r"asr/1/model.py is missing: export the engine again"):
+        await store.check(tmp_path / "engine")
+
+
 async def test_a_version_stays_what_it_was_when_the_engine_directory_changes(engine: Path, repository: Path):
     before = files(engine)
     await add(repository, engine)

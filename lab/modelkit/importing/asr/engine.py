@@ -13,7 +13,8 @@ import numpy as np
 import soundfile as sf
 from safetensors.torch import save_file
 
-from engines.asr.fastconformer.encoder import Chunk, Encoder, OnnxStep, Stream
+from engines.asr.fastconformer.caches import CachedLayers, OnnxStep
+from engines.asr.fastconformer.encoder import Chunk, Encoder, Stream
 from engines.asr.fastconformer.loading import load_recognizer
 from engines.asr.fastconformer.names import ENCODER, PIECES
 from engines.asr.fastconformer.torch_step import weights_of
@@ -195,7 +196,8 @@ def _prompts(checkpoint: AsrCheckpoint, language: str | None) -> dict[str, int]:
 
 def _compare(checkpoint: AsrCheckpoint, files: Path, recognizer: dict[str, object], prompts: dict[str, int]) -> Parity:
     audio, _ = sf.read(_SPEECH, dtype="float32")
-    encoder = Encoder(checkpoint.shape, OnnxStep(load_session(files / ENCODER, threads=2)))
+    shape = checkpoint.shape
+    encoder = Encoder(shape, CachedLayers(shape, OnnxStep(load_session(files / ENCODER, threads=2))))
     prompt = prompts.get("", 0)
     ours = read_all(encoder, [audio], prompt)[0]
     beside = read_all(encoder, [audio[SAMPLE_RATE:], audio], prompt)[1]

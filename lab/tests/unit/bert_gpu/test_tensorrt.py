@@ -10,11 +10,11 @@ PROVIDERS = ["TensorrtExecutionProvider", "CUDAExecutionProvider", "CPUExecution
 def test_one_engine_is_built_for_all_shapes(tmp_path, monkeypatch):
     monkeypatch.setattr("onnxruntime.get_available_providers", lambda: PROVIDERS)
     accelerator = Accelerator("tensorrt", "fp16", ordinal=2)
-    shapes = profile(("input_ids", "attention_mask"))
+    shapes = profile({"attention_mask": ("rows", "tokens"), "hidden_state": ("rows", "tokens", 64)})
     (tensorrt, options), (cuda, device), cpu = gpu_providers(accelerator, tmp_path, shapes)
     assert [tensorrt, cuda, cpu] == PROVIDERS
-    assert options["trt_profile_min_shapes"] == "input_ids:1x1,attention_mask:1x1"
-    assert options["trt_profile_max_shapes"] == "input_ids:256x512,attention_mask:256x512"
+    assert options["trt_profile_min_shapes"] == "attention_mask:1x1,hidden_state:1x1x64"
+    assert options["trt_profile_max_shapes"] == "attention_mask:256x512,hidden_state:256x512x64"
     assert options["trt_engine_cache_path"] == str(tmp_path)
     assert (options["trt_fp16_enable"], options["device_id"], device) == (True, 2, {"device_id": 2})
     (_, exact), *_ = gpu_providers(Accelerator("tensorrt", "fp32"), tmp_path, {})

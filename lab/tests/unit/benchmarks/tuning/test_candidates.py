@@ -19,9 +19,12 @@ from benchmarks.tuning.outcome import Measured, Outcome, is_better, outcome_of, 
 from benchmarks.tuning.report import summary, write_settings
 from benchmarks.tuning.search import Found
 from benchmarks.tuning.service import memory_of, split_items
-from benchmarks.tuning.space import DEFAULT, accelerators, moves
+from benchmarks.tuning.space import DEFAULT, Move, accelerators, moves
+from benchmarks.tuning.stages import StagedEngines
 from lab.tests.unit.benchmarks.tuning.fakes import INSTANCES, INTERVAL, THREADS
-from service.triton.repository import composed
+from modelkit.errors import ModelkitError
+from pipelines.models.triton import ModelSettings
+from service.triton.repository import composed, overlaid
 from service.triton.settings import Settings, read_settings
 
 SHIPPED = Path(__file__).parents[5] / "model_repository"
@@ -48,6 +51,37 @@ def test_what_computes_here_is_tried_on_each_network():
     assert {("qa_bert", "openvino", "int8"), ("intent_slot_bert", "openvino", "int8")} <= tried
     assert ("asr", "openvino", "int8") not in tried
     assert {model for model, name, _ in tried if name == "tensorrt"} == {"asr", "intent_slot_bert", "qa_bert"}
+
+
+def test_under_a_memory_bound_networks_are_cut_beside_what_a_cut_one_still_has():
+    assert not [move for move in moves(2, shipped()) if move.stages]
+    cut = {str(move): move for move in moves(2, shipped(), bounded=True) if move.stages}
+    assert {"qa_bert in 2 stages", "qa_bert in 3 stages", "asr in 2 stages", "intent_slot_bert in 2 stages"} <= set(cut)
+    together = DEFAULT.with_move(INSTANCES).with_move(INTERVAL).with_move(cut["qa_bert in 2 stages"])
+    together = together.with_move(cut["asr in 2 stages"]).with_move(cut["qa_bert in 3 stages"])
+    assert together.told() == {"asr": {"partial_interval_seconds": 0.8, "stages": 2}, "qa_bert": {"stages": 3}}
+    assert together.with_move(INSTANCES).stages() == {"asr": 2}
+    accelerated = DEFAULT.with_move(Move("asr accelerator", "asr", ModelSettings(accelerator="openvino")))
+    assert accelerated.with_move(cut["asr in 2 stages"]).told() == {"asr": {"stages": 2}}
+
+
+def test_candidates_in_stages_are_made_and_only_the_best_is_kept(tmp_path: Path):
+    pytest.importorskip("torch")
+    staged = StagedEngines(tmp_path / "settings.engines")
+    (tmp_path / "settings.engines/mine").mkdir(parents=True)
+    candidate = DEFAULT.with_move(Move("intents", "intent_slot_bert", ModelSettings(), 2))
+    chosen = staged.of(candidate)
+    assert [path.name for path in chosen] == ["intent_slot_bert_2"]
+    models = overlaid(SHIPPED, chosen)
+    assert "intent_slot_bert_stage_2" in models
+    assert "intent_slot_bert" not in models
+    with pytest.raises(ModelkitError, match="choose --stages 2"):
+        staged.of(candidate.with_move(Move("answers", "qa_bert", ModelSettings(), 3)))
+    staged.keep(candidate)
+    assert {path.name for path in (tmp_path / "settings.engines").iterdir()} == {"intent_slot_bert_2", "mine"}
+    staged.keep(DEFAULT)
+    assert [path.name for path in (tmp_path / "settings.engines").iterdir()] == ["mine"]
+    assert (SHIPPED / "intent_slot" / "config.pbtxt").exists()
 
 
 def test_memory_is_that_of_a_process_and_all_that_it_has_started():

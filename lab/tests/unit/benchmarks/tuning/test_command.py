@@ -10,7 +10,9 @@ import pytest
 from benchmarks.processes import ProcessesError
 from benchmarks.tuning import service
 from benchmarks.tuning.outcome import failed
+from benchmarks.tuning.space import Move
 from lab.tests.unit.benchmarks.tuning.fakes import FakeMachine
+from pipelines.models.triton import ModelSettings
 from service.triton.settings import read_settings
 from vivavoce import cli
 
@@ -32,6 +34,26 @@ def test_where_nothing_fits_into_the_memory_it_is_told(
     assert tune(path, "--memory-mb", "900") == 0
     assert "Nothing that was tried fits into the memory: the least took 1000 MB" in path.read_text()
     assert read_settings(path).models == {}
+
+
+def test_a_network_in_stages_that_fits_is_served_from_its_own_engine_directory(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    pytest.importorskip("torch")
+    cut = Move("intent_slot_bert stages", "intent_slot_bert", ModelSettings(), 2)
+    monkeypatch.setattr(
+        service, "LiveMeasurement", lambda *_: FakeMachine(factors={cut: 1.5}, memory=({cut: -200}, 900))
+    )
+    path = tmp_path / "settings.toml"
+    assert tune(path, "--memory-mb", "900", "--minutes", "90", "--json") == 0
+    result = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert result["winner"] == {"intent_slot_bert": {"stages": 2}}
+    assert result["check"]["winner"]["fits"]
+    engine = tmp_path / "settings.engines/intent_slot_bert_2"
+    assert (engine / "triton/intent_slot_bert_stage_2/config.pbtxt").exists()
+    assert f"serve with --engine {engine}" in path.read_text()
+    assert read_settings(path).models == {}
+    assert "| intent_slot_bert in 2 stages |" in (tmp_path / "settings.report.md").read_text()
 
 
 @pytest.fixture

@@ -13,7 +13,8 @@ import soundfile as sf
 import torch
 
 from engines.accelerators.choice import Accelerator
-from engines.asr.fastconformer.encoder import Encoder, OnnxStep
+from engines.asr.fastconformer.caches import CachedLayers, OnnxStep
+from engines.asr.fastconformer.encoder import Encoder
 from engines.asr.fastconformer.features import FRAME_SAMPLES, LogMel, normalized
 from engines.asr.fastconformer.loading import load_recognizer
 from engines.asr.fastconformer.shape import Shape
@@ -111,7 +112,8 @@ def test_features_that_need_the_whole_utterance_have_it_decoded_anew(tmp_path: P
 def encoder_of(engine: Path, accelerator: Accelerator = ONNX_RUNTIME) -> Encoder:
     folder = engine / "triton" / "asr" / "1"
     session = load_session(folder / "encoder.onnx", 1, accelerator=accelerator)
-    return Encoder(Shape.of(read_card(folder)), OnnxStep(session))
+    shape = Shape.of(read_card(folder))
+    return Encoder(shape, CachedLayers(shape, OnnxStep(session)))
 
 
 def test_the_encoder_is_that_of_nemo(golden: tuple[str, str, Path]):
