@@ -15,7 +15,7 @@ COPY model_repository model_repository
 RUN python -m venv /opt/vivavoce \
     && /opt/vivavoce/bin/pip install --no-cache-dir uv \
     && /opt/vivavoce/bin/uv pip install --no-cache --no-sources --python /opt/vivavoce/bin/python \
-        --constraint constraints.txt ./clients '.[serve,telemetry,redis,postgres,mcp]' \
+        --constraint constraints.txt ./clients '.[serve,telemetry,redis,postgres,mcp,webrtc]' \
     && /opt/vivavoce/bin/python -m engines.build.moonshine --target model_repository/asr/1/moonshine-tiny-en \
     && /opt/vivavoce/bin/python -m engines.build.smart_turn --target model_repository/end_of_turn/1/smart-turn \
     && /opt/vivavoce/bin/python -m engines.build.sentence_embedding --target model_repository/embed/1/minilm \

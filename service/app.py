@@ -42,6 +42,7 @@ from service.api.vivavoce.models import ModelServicer
 from service.config import ConfigError
 from service.grpc_server.doors import Doors
 from service.knowledge import open_bases
+from service.lines import Lines
 from service.processes.scheduling import run_ahead, run_in_real_time
 from service.security.authentication import authenticator
 from service.security.tls import server_credentials
@@ -60,7 +61,6 @@ from service.telemetry.figures import Figures
 from service.telemetry.log_formats import LOG_FORMATTERS
 from service.telemetry.log_output import STDERR, logging_to
 from service.telemetry.telemetry import Telemetry, TracingNotInstalledError
-from service.telephone.lines import TelephoneLines
 from service.triton.engine_code import EngineCodeError
 from service.triton.installation import TritonNotInstalledError
 from service.triton.remote import WrongTritonError
@@ -284,7 +284,7 @@ async def serving(
         reported = capacity.utilization if config.load_reports else None
         calls, callers = telemetry.call_observer, authenticator(config)
         doors = Doors(config.host, config.port, callers, credentials, calls, reported)
-        lines = TelephoneLines(host, config)
+        lines = Lines(host, config, calls)
         http = http_server(config, apis, readiness.is_serving, callers, calls, host.client_secrets, lines.routes)
         # Until the last turn has ended: a model that is lost meanwhile comes back.
         _until_exit(cleanup, tasks.create_task(watchdog.watch(readiness.is_ready), name="watchdog"))

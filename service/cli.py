@@ -76,9 +76,49 @@ def _restart_without_grpc_log() -> None:
     type=click.Path(path_type=Path),
     help="Take only streams that Twilio has signed with the token in this file.  [default: as other callers]",
 )
+@click.option(
+    "--webrtc/--no-webrtc",
+    default=False,
+    show_default=True,
+    help="Answer offers of WebRTC over HTTP; a call opens a UDP port for as long as it lasts.",
+)
+@click.option(
+    "--public-address",
+    metavar="ADDRESS",
+    help="Tell callers over WebRTC this address, by which a NAT leads them here.  [default: that of --host]",
+)
+@click.option(
+    "--ice-server",
+    "ice_servers",
+    metavar="URL",
+    multiple=True,
+    help="Reach callers over WebRTC by way of this server: stun:HOST:PORT or turn:USER:PASSWORD@HOST:PORT. May be "
+    "repeated once. VIVAVOCE_ICE_SERVERS keeps a password out of the list of processes.",
+)
 @click.option("--call-agent", metavar="NAME", help="Have calls answered by this agent.  [default: none]")
 @click.option(
     "--call-knowledge", metavar="NAME", help="Look answers to callers up in this knowledge base.  [default: none]"
+)
+@click.option(
+    "--record-calls",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path),
+    help="Record telephone calls into this folder, once they were told; encrypted by VIVAVOCE_SESSION_KEY.  "
+    "[default: none]",
+)
+@click.option(
+    "--recording-announcement",
+    metavar="TEXT",
+    default="This call is recorded.",
+    show_default=True,
+    help="Say this before a caller is recorded.",
+)
+@click.option(
+    "--recording-days",
+    type=click.FloatRange(0, 3_650, min_open=True),
+    default=30.0,
+    show_default=True,
+    help="Delete recordings after so many days.",
 )
 @click.option(
     "--triton",

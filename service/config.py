@@ -30,6 +30,7 @@ _WEEK_MINUTES = 7 * 24 * 60
 _DAY_MINUTES = 24 * 60.0
 _MAX_DRAIN_SECONDS = 3600
 _MAX_LATE_SECONDS = 60
+_MAX_RECORDING_DAYS = 3_650
 
 _LEAST_MEMORY_MIB = 256
 """What the smallest of Triton's processes needs."""
@@ -56,8 +57,14 @@ class ServiceConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     audiosocket_port: Port | None = None
     media_streams: str | None = None
     media_streams_key: Path | None = None
+    webrtc: bool = False
+    public_address: str = ""
+    ice_servers: tuple[str, ...] = ()
     call_agent: str = ""
     call_knowledge: str = ""
+    record_calls: Path | None = None
+    recording_announcement: str = "This call is recorded."
+    recording_days: Annotated[float, Meta(gt=0, le=_MAX_RECORDING_DAYS)] = 30.0
     triton: str | None = None
     model_repository: Path | None = None
     engines: tuple[Path, ...] = ()
@@ -107,8 +114,23 @@ KEYS = ServiceConfig.__struct_fields__
 
 _PAIRS = frozenset(("variants", "knowledge", "limits"))
 """Keys whose value is a table, and ``NAME=VALUE`` pairs on the command line and in the environment."""
-_SECRET = frozenset(("sessions", "knowledge"))
+_SECRET = frozenset(("sessions", "knowledge", "ice_servers"))
 """Keys whose value may hold a password."""
+_FORMS = {
+    "http_origins": (r"\*|[a-z][a-z0-9+.-]*://[^\s/?#]+", "no origin of the form https://HOST or https://HOST:PORT"),
+    "media_streams": (r"wss?://[^\s/]+/v1/media-streams", "no URL of the form wss://HOST/v1/media-streams"),
+    "public_address": (r"[0-9.]+|[0-9a-fA-F:.]*:[0-9a-fA-F:.]*", "no IP address: give that by which callers come here"),
+    "ice_servers": (
+        r"(stun:|turns?:[^\s:@]+:[^\s@]+@)[^\s:@]+(:\d{1,5})?(\?transport=(udp|tcp))?",
+        "no URL of the form stun:HOST:PORT or turn:USER:PASSWORD@HOST:PORT",
+    ),
+    "sessions": (
+        r"(rediss?|unix)://\S+",
+        "no URL of the form redis://HOST:PORT/NUMBER, rediss://... or unix:///PATH",
+    ),
+    "otlp_endpoint": (r"https?://[^\s/]+:\d{1,5}/?", "no URL of the form http://HOST:PORT or https://HOST:PORT"),
+}
+"""Keys whose text has a form, and what another text is."""
 _NAMED = {
     "variants": "a variant: use a to z, 0 to 9 and _, and NAME=DIR",
     "knowledge": "a knowledge base: use a to z, 0 to 9 and _, and NAME=FILE or NAME=URL",
@@ -173,7 +195,7 @@ def _split(key: str, text: str) -> object:
     """Make of text what the key takes: a list of paths, or a level in capitals."""
     if key in {"engines", "agents"}:
         return text.split(os.pathsep)
-    if key == "http_origins":
+    if key in {"http_origins", "ice_servers"}:
         return text.split()
     if key in _PAIRS:
         separator = _SEPARATOR.get(key)
@@ -204,23 +226,14 @@ def _value(key: str, value: object, source: str) -> object:
                 raise ConfigError(f"{source}: {name!r} is no name of {_NAMED[key]}")
     if key == "knowledge":
         converted = {name: text if is_url(text) else Path(text) for name, text in converted.items()}
-    if key == "http_origins":
-        for origin in converted:
-            if origin != "*" and not re.fullmatch(r"[a-z][a-z0-9+.-]*://[^\s/?#]+", origin):
-                raise ConfigError(f"{source}: {origin!r} is no origin of the form https://HOST or https://HOST:PORT")
-    if (
-        key == "media_streams"
-        and converted is not None
-        and not re.fullmatch(r"wss?://[^\s/]+/v1/media-streams", converted)
-    ):
-        raise ConfigError(f"{source}: {value!r} is no URL of the form wss://HOST/v1/media-streams")
+    if key in _FORMS:
+        pattern, wrong = _FORMS[key]
+        for one in converted if isinstance(converted, tuple) else (converted,):
+            if one and not re.fullmatch(pattern, one):
+                # What may hold a password is not told.
+                raise ConfigError(f"{source}: {'it' if key in _SECRET else repr(one)} is {wrong}")
     if key == "triton" and converted is not None and not is_address(str(converted)):
         raise ConfigError(f"{source}: {value!r} is no address of the form HOST:PORT or unix:/PATH")
-    if key == "sessions" and converted is not None and not re.fullmatch(r"(rediss?|unix)://\S+", converted):
-        # The value is not told: it may hold a password.
-        raise ConfigError(f"{source}: it is no URL of the form redis://HOST:PORT/NUMBER, rediss://... or unix:///PATH")
-    if key == "otlp_endpoint" and converted is not None and not re.fullmatch(r"https?://[^\s/]+:\d{1,5}/?", converted):
-        raise ConfigError(f"{source}: {value!r} is no URL of the form http://HOST:PORT or https://HOST:PORT")
     return converted
 
 
@@ -249,6 +262,17 @@ def _check_together(config: ServiceConfig) -> None:
         raise ConfigError("with --no-admin there is no socket: leave out --admin-socket or --no-admin")
     if config.recordings_port is not None and config.host.startswith("unix:"):
         raise ConfigError("recordings come over TCP: leave out --recordings-port, or give an address as --host")
+    if config.record_calls and config.audiosocket_port is None and not config.media_streams:
+        raise ConfigError("telephone calls are recorded: give --audiosocket-port or --media-streams, or leave it out")
+    if config.record_calls and not config.recording_announcement.strip():
+        raise ConfigError("nobody is recorded unawares: give a --recording-announcement, or leave out --record-calls")
+    if config.http_origins and config.http_port is None:
+        raise ConfigError("origins are of pages that call over HTTP: give --http-port, or leave out --http-origin")
+    _check_calls(config)
+    _check_security(config)
+
+
+def _check_calls(config: ServiceConfig) -> None:
     if config.audiosocket_port is not None and not (config.insecure or is_local(config.host)):
         raise ConfigError(
             f"AudioSocket neither encrypts nor asks who calls, and others could reach {config.host}: listen on "
@@ -258,14 +282,15 @@ def _check_together(config: ServiceConfig) -> None:
         raise ConfigError("media streams come over HTTP: give --http-port, or leave out --media-streams")
     if config.media_streams_key and not config.media_streams:
         raise ConfigError("the key checks media streams: give their URL as --media-streams, or leave the key out")
+    if config.webrtc and config.http_port is None:
+        raise ConfigError("offers of WebRTC come over HTTP: give --http-port, or leave out --webrtc")
+    if (config.public_address or config.ice_servers) and not config.webrtc:
+        raise ConfigError("the address and the servers are WebRTC's: give --webrtc, or leave them out")
     if (config.call_agent or config.call_knowledge) and config.audiosocket_port is None and not config.media_streams:
         raise ConfigError(
             "calls come over AudioSocket or media streams: give --audiosocket-port or --media-streams, or leave out "
             "--call-agent"
         )
-    if config.http_origins and config.http_port is None:
-        raise ConfigError("origins are of pages that call over HTTP: give --http-port, or leave out --http-origin")
-    _check_security(config)
 
 
 def _check_security(config: ServiceConfig) -> None:

@@ -29,6 +29,7 @@ EXPECTED = (
     r"apt-get install pulseaudio",
     r"apt-get install nginx-light",
     r"apt-get install redis-server",
+    r"apt-get install (baresip-core|sip-tester|kamailio|coturn)",
     r"PostgreSQL is not installed: pip install pgserver",
     r"systemd is not on this machine",
     r"there is no Chromium on this machine",

@@ -1,6 +1,6 @@
 """Lists what a server is made of, as CycloneDX 1.6: ``python -m tools.bill_of_materials FILE``.
 
-Packages are those that ``vivavoce-server[serve,telemetry,redis,postgres,mcp]`` takes into this environment, with what
+Packages are those that ``vivavoce-server[serve,telemetry,redis,postgres,mcp,webrtc]`` takes into this environment, with what
 they need. Weights are the networks of ``model_repository``, with the SHA-256 of each file.
 """
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MODELS = Path(__file__).resolve().parents[1] / "model_repository"
-SERVER = "vivavoce-server[serve,telemetry,redis,postgres,mcp]"
+SERVER = "vivavoce-server[serve,telemetry,redis,postgres,mcp,webrtc]"
 
 _WEIGHTS = ("*.onnx", "*.npz", "*.safetensors")
 _ORIGINS = {

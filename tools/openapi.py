@@ -18,6 +18,7 @@ from google.protobuf.descriptor import FieldDescriptor
 from starlette.routing import Route
 
 from service.api.http.health import health_routes
+from service.api.http.openai.realtime.calls import CALLS, RealtimeCalls
 from service.api.http.openai.routes import OpenAiApi
 from service.api.http.openai.speech import SpeechRequest
 from service.api.http.openai.transcription_request import FORMATS, GRANULARITIES
@@ -87,6 +88,7 @@ def document() -> str:
     }
     bodies = {path: {"application/json": {"schema": schema}} for path, schema in json_bodies.items()}
     bodies["/v1/audio/transcriptions"] = {"multipart/form-data": {"schema": _FORM}}
+    bodies[CALLS] = {"application/sdp": {"schema": {"type": "string"}}}
     answers = {
         "/v1/ask": {"application/json": {"schema": _message(cast("Descriptor", pb.AskResponse.DESCRIPTOR), schemas)}}
     }
@@ -122,7 +124,8 @@ def routes() -> Iterator[Route]:
     """Yield the routes of the HTTP port that are no WebSockets, without the page's files."""
     # Nobody is served: the routes alone are asked for.
     host = SessionHost(cast("Any", None), cast("Any", None), cast("Any", None))
-    for route in (*health_routes(lambda: True), *VivavoceApi(host).routes, *OpenAiApi(host).routes):
+    calls = RealtimeCalls(host, cast("Any", None))
+    for route in (*health_routes(lambda: True), *VivavoceApi(host).routes, *OpenAiApi(host).routes, *calls.routes):
         if isinstance(route, Route):
             yield route
 

@@ -40,6 +40,8 @@ _PAGES = {
     "agents": "agents.md",
     "audiosocket_port": "telephone.md",
     "media_streams": "telephone.md#twilio-and-telnyx",
+    "record_calls": "telephone.md#recording",
+    "webrtc": "http.md#webrtc",
     "sessions": "agents.md#sessions",
     "knowledge": "knowledge.md",
     "variants": "model_rollout.md#variants",

@@ -1,7 +1,6 @@
 """AudioSocket, the protocol of Asterisk's application of that name, over TCP.
 
-Frames have a kind (one byte), a length (two, big-endian) and a payload. The first one names the call by a UUID.
-Specification: Asterisk, `res_audiosocket`; https://docs.asterisk.org/Configuration/Channel-Drivers/AudioSocket/
+The first frame names the call by a UUID.
 """
 
 from __future__ import annotations
@@ -14,24 +13,39 @@ from typing import TYPE_CHECKING
 
 from pipelines.audio.formats import Encoding
 from pipelines.errors import PipelineError, ReportedError
+from service.api.http.problems import report
 from service.grpc_server.server_ports import ListenError
+from service.telemetry.call_observer import CallObserver, telling
+from service.telephone.audiosocket_frames import (
+    AUDIO,
+    BYTES_PER_SAMPLE,
+    ERROR,
+    HANG_UP,
+    KEY,
+    KEYS,
+    NAME,
+    RATE_HZ,
+    frame_of,
+    read_frame,
+)
 from service.telephone.call import Call, Keys, Line, Sound
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from service.sessions.host import SessionHost
+    from service.telephone.recordings import Recording
 
 logger = logging.getLogger(__name__)
 
-HANG_UP, NAME, KEY, AUDIO, ERROR = 0x00, 0x01, 0x03, 0x10, 0xFF
-RATE_HZ, BYTES_PER_SAMPLE = 8_000, 2
+METHOD = "AUDIOSOCKET"
+"""By which metrics and traces know these calls."""
 NAME_SECONDS = 5.0
 """Time for the frame that names the call."""
 SILENT_SECONDS = 60.0
 """A switch that sends nothing for so long has gone: one with a call sends audio all the time."""
 MAX_CONNECTIONS = 1_024
-_HEADER_BYTES, _UUID_BYTES = 3, 16
+_UUID_BYTES = 16
 
 
 class BadFrameError(PipelineError):
@@ -61,7 +75,7 @@ class AudioSocketSwitch:
         """
         try:
             async with asyncio.timeout(NAME_SECONDS):
-                kind, payload = await self._frame()
+                kind, payload = await read_frame(self._reader)
         except (TimeoutError, asyncio.IncompleteReadError):
             raise BadFrameError(f"no name of the call came within {NAME_SECONDS:g} s: use AudioSocket()") from None
         if kind != NAME or len(payload) != _UUID_BYTES:
@@ -77,7 +91,7 @@ class AudioSocketSwitch:
         while True:
             try:
                 async with asyncio.timeout(SILENT_SECONDS):
-                    kind, payload = await self._frame()
+                    kind, payload = await read_frame(self._reader)
             except (TimeoutError, OSError, asyncio.IncompleteReadError):
                 self._is_over = True
                 return
@@ -85,7 +99,7 @@ class AudioSocketSwitch:
                 yield Sound(payload)
             elif kind == KEY:
                 key = payload.decode("ascii", "replace")
-                if key in set("0123456789*#ABCD"):
+                if key in KEYS:
                     yield Keys(key)
             elif kind in {HANG_UP, ERROR}:
                 self._is_over = True
@@ -105,14 +119,10 @@ class AudioSocketSwitch:
         """Give the call back to the dialplan."""
         await self._send(HANG_UP, b"")
 
-    async def _frame(self) -> tuple[int, bytes]:
-        header = await self._reader.readexactly(_HEADER_BYTES)
-        return header[0], await self._reader.readexactly(int.from_bytes(header[1:], "big"))
-
     async def _send(self, kind: int, payload: bytes) -> None:
         # The end of the connection is told by its other side.
         with contextlib.suppress(OSError):
-            self._writer.write(bytes((kind,)) + len(payload).to_bytes(2, "big") + payload)
+            self._writer.write(frame_of(kind, payload))
             await self._writer.drain()
 
 
@@ -125,16 +135,30 @@ class AudioSocketServer:
         port: to listen on; 0 for one that the kernel chooses; None: nothing is opened.
         agent: who answers; "": every turn stands alone.
         knowledge: knowledge base that answers are looked for in; "": none.
+        observer: hears of calls.
+        recording: how calls are recorded; None: they are not.
 
     Attributes:
         port: the port, once it is open.
     """
 
-    def __init__(self, host: SessionHost, address: str, port: int | None, agent: str = "", knowledge: str = "") -> None:
+    def __init__(
+        self,
+        host: SessionHost,
+        address: str,
+        port: int | None,
+        agent: str = "",
+        knowledge: str = "",
+        observer: CallObserver | None = None,
+        recording: Recording | None = None,
+    ) -> None:
         self.port = port
         self._host = host
+        self._observer = observer or CallObserver()
         self._address = "127.0.0.1" if address.startswith("unix:") else address.strip("[]")
-        self._line = Line(Encoding.LINEAR_PCM, RATE_HZ, BYTES_PER_SAMPLE, agent, (knowledge,) if knowledge else ())
+        self._line = Line(
+            Encoding.LINEAR_PCM, RATE_HZ, BYTES_PER_SAMPLE, agent, (knowledge,) if knowledge else (), recording
+        )
         self._server: asyncio.Server | None = None
         self._calls: set[asyncio.Task[None]] = set()
 
@@ -173,13 +197,20 @@ class AudioSocketServer:
         switch = AudioSocketSwitch(reader, writer)
         try:
             if len(self._calls) <= MAX_CONNECTIONS:
-                await switch.begin()
-                await Call(self._host, self._line, switch, switch.name if self._line.agent else "").hold()
-        except (PipelineError, ReportedError) as error:
-            logger.warning("a call was ended: %s", error)
+                with telling(self._observer), self._observer.serving(METHOD, {}):
+                    await self._hold(switch)
         except asyncio.CancelledError:
             logger.info("a call was ended, because the service stops")
         finally:
             await switch.hang_up()
             self._calls.discard(task)
             writer.close()
+
+    async def _hold(self, switch: AudioSocketSwitch) -> None:
+        try:
+            await switch.begin()
+            await Call(self._host, self._line, switch, switch.name if self._line.agent else "").hold()
+        except ReportedError as error:
+            report(error)
+        except BadFrameError as error:
+            logger.warning("a call was ended: %s", error)

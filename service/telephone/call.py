@@ -14,13 +14,17 @@ from pipelines import messages
 from pipelines.audio.encoding import SpeechFormat
 from pipelines.audio.formats import AudioFormat
 from pipelines.errors import InvalidInputError, PipelineError
+from pipelines.models.contracts import TTS
 from pipelines.session.config import ConversationConfig
 from pipelines.speech.reply_voice import ReplyVoice
+from pipelines.speech.script import sentences_of_text
+from pipelines.speech.synthesis import Speech
 from pipelines.turns.state import TurnSettings
 from pipelines.vad.endpointing import EndpointingConfig
 from pipelines.vad.turn_end import EndpointingMode
+from service.sessions.reply_queue import LEAD_SECONDS
 from service.sessions.stream_session import StreamSession
-from service.telephone.playout import LEAD_SECONDS, Playout
+from service.telephone.playout import Playout
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -29,12 +33,15 @@ if TYPE_CHECKING:
     from pipelines.messages import Message
     from pipelines.session.conversation import Conversation
     from service.sessions.host import SessionHost
+    from service.telephone.recordings import Recorder, Recording
 
 logger = logging.getLogger(__name__)
 
-TOGETHER_SECONDS = 0.04
-"""Sound that is handed on at a time: two frames of most switches."""
+TOGETHER_SECONDS = 0.02
+"""Sound that is handed on at a time: a frame of most switches. More would be latency."""
 
+_NO_TURN = 0
+"""Of what is said outside of turns."""
 LAST_WORDS_SECONDS = 30.0
 """Time for the last words of an agent to be heard before the call is ended."""
 
@@ -54,7 +61,13 @@ class Keys:
 
 
 class Switch(Protocol):
-    """Requests to a telephone switch, whatever it speaks."""
+    """Requests to a telephone switch, whatever it speaks.
+
+    Attributes:
+        name: of the call.
+    """
+
+    name: str
 
     def events(self) -> AsyncIterator[Sound | Keys]:
         """Yield what comes of the caller, until the caller hangs up."""
@@ -76,6 +89,7 @@ class Line:
         bytes_per_sample: of the encoding.
         agent: who answers; "": nobody, every turn stands alone.
         knowledge: knowledge bases that answers are looked for in.
+        recording: how calls are recorded; None: they are not.
     """
 
     encoding: Encoding
@@ -83,6 +97,7 @@ class Line:
     bytes_per_sample: int = 2
     agent: str = ""
     knowledge: tuple[str, ...] = ()
+    recording: Recording | None = None
 
 
 class Call:
@@ -111,7 +126,8 @@ class Call:
         self._last_turn = 0
         self._heard = b""
         self._least_bytes = round(TOGETHER_SECONDS * line.sample_rate_hz) * line.bytes_per_sample
-        self._playout = Playout(line.sample_rate_hz * line.bytes_per_sample, switch.play, self._played)
+        self._playout = Playout(line.sample_rate_hz * line.bytes_per_sample, self._play, self._played)
+        self._recorder: Recorder | None = None
 
     async def hold(self) -> None:
         """Hold the call until the caller hangs up, or the agent ends it.
@@ -137,11 +153,10 @@ class Call:
                 self._conversation = conversation
                 async with host.open_conversations.holding(conversation):
                     logger.info("a call has begun")
-                    conversation.dialog.begin()
-                    await self._talk(conversation)
+                    await self._talk(conversation, config.reply_voice)
         logger.info("a call has ended")
 
-    async def _talk(self, conversation: Conversation) -> None:
+    async def _talk(self, conversation: Conversation, voice: ReplyVoice | None) -> None:
         session = StreamSession(
             conversation,
             (conversation,),
@@ -152,10 +167,33 @@ class Call:
         )
         playing = asyncio.create_task(self._playout.run(), name="playout")
         try:
+            if self._line.recording is not None and voice is not None:
+                await self._announce(self._line.recording, voice)
+            conversation.dialog.begin()
             await session.run(self._events())
         finally:
             playing.cancel()
             await asyncio.wait((playing,))
+            if self._recorder is not None:
+                self._recorder.close()
+
+    async def _announce(self, recording: Recording, voice: ReplyVoice) -> None:
+        """Say that the call is recorded; until that was heard, the caller is not."""
+        host, line = self._host, self._line
+        audio_format = AudioFormat(line.encoding, line.sample_rate_hz)
+        self._recorder = recording.recordings.begin(self._session_id or self._switch.name, audio_format)
+        sentences = sentences_of_text(recording.announcement, voice.lexicon, language=voice.voice.language)
+        speech = Speech(host.models.get(TTS, voice.voice.variant), sentences, voice.seed, host.workload.bulk)
+        async with contextlib.aclosing(speech.encoded(voice.audio_format)) as pieces:
+            async for piece in pieces:
+                self._playout.add(_NO_TURN, 0.0, piece.audio, is_last=False)
+        await self._playout.silence()
+        self._recorder.listen()
+
+    async def _play(self, frame: bytes) -> None:
+        if self._recorder is not None:
+            self._recorder.speak(frame)
+        await self._switch.play(frame)
 
     async def _events(self) -> AsyncIterator[Sound | Keys]:
         """Yield what comes of the caller, until one of the two hangs up."""
@@ -183,6 +221,8 @@ class Call:
                 self._heard += audio
                 if len(self._heard) >= self._least_bytes:
                     heard, self._heard = self._heard, b""
+                    if self._recorder is not None:
+                        self._recorder.hear(heard)
                     await self._conversation.add_audio(heard)
             case Keys(pressed):
                 # Without an agent nobody has asked for keys.

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from service.security.principal import PrincipalLimits
     from service.sessions.host import SessionHost
+    from service.telephone.recordings import Recording
 
 PATH = "/v1/media-streams"
 SIGNATURE = "x-twilio-signature"
@@ -60,7 +61,7 @@ class MediaStreamSwitch:
     Attributes:
         is_over: whether the company has left.
         line: how the call sounds, once `begin` has read it.
-        call_id: its name for the call.
+        name: its name for the call.
         parameters: what its start tells: its custom parameters, and the caller's number as `caller`.
     """
 
@@ -69,7 +70,7 @@ class MediaStreamSwitch:
         self._stream: dict[str, str] = {}
         self.is_over = False
         self.line = Line(Encoding.MULAW, bytes_per_sample=1)
-        self.call_id = ""
+        self.name = ""
         self.parameters: dict[str, str] = {}
 
     async def begin(self) -> None:
@@ -143,7 +144,7 @@ class MediaStreamSwitch:
             raise _bad(f"sound of {name!r} at {rate!r} Hz is not served: send {', '.join(_ENCODINGS)}")
         encoding, size = _ENCODINGS[name.lower()]
         self.line = Line(encoding, rate, size)
-        self.call_id = str(start.get("callSid") or start.get("call_control_id") or "")[:128]
+        self.name = str(start.get("callSid") or start.get("call_control_id") or "")[:128]
         told = {**_part(start, "customParameters"), **_part(start, "custom_parameters")}
         self.parameters = {str(key): str(value) for key, value in told.items()}
         if isinstance(start.get("from"), str):
@@ -157,10 +158,13 @@ class MediaStreams:
         host: makes the conversations.
         agent: who answers, unless the stream's parameter `agent` names another one; "": every turn stands alone.
         knowledge: knowledge base that answers are looked for in; "": none.
+        recording: how calls are recorded; None: they are not.
     """
 
-    def __init__(self, host: SessionHost, agent: str = "", knowledge: str = "") -> None:
-        self._host, self._agent = host, agent
+    def __init__(
+        self, host: SessionHost, agent: str = "", knowledge: str = "", recording: Recording | None = None
+    ) -> None:
+        self._host, self._agent, self._recording = host, agent, recording
         self._knowledge = (knowledge,) if knowledge else ()
         self.routes = (WebSocketRoute(PATH, self._answer),)
 
@@ -169,8 +173,8 @@ class MediaStreams:
         switch = MediaStreamSwitch(socket)
         await switch.begin()
         agent = switch.parameters.pop(_AGENT, "") or self._agent
-        line = dataclasses.replace(switch.line, agent=agent, knowledge=self._knowledge)
-        named = (switch.call_id, switch.parameters) if agent else ("", {})
+        line = dataclasses.replace(switch.line, agent=agent, knowledge=self._knowledge, recording=self._recording)
+        named = (switch.name, switch.parameters) if agent else ("", {})
         await Call(self._host, line, switch, *named).hold()
         if not switch.is_over:
             await socket.close(_NORMAL)

@@ -146,7 +146,7 @@ def serve_options(museum: Path, tmp_path_factory: pytest.TempPathFactory) -> lis
     """Options with which a service does everything that needs no Triton of its own."""
     agents = [write_lamp_agent(tmp_path_factory.mktemp("agents")), AGENTS / "home", AGENTS / "museum_guide"]
     return [
-        *("--http-port", "0", "--metrics-port", "0", "--max-conversations", "64", "--log-format", "json"),
+        *("--http-port", "0", "--webrtc", "--metrics-port", "0", "--max-conversations", "64", "--log-format", "json"),
         *("--knowledge", f"museum={base_of(museum)}"),
         "--diarization",
         *(word for agent in agents for word in ("--agent", str(agent))),

@@ -21,6 +21,15 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 CHROMIUM = shutil.which("chromium")
+FLAGS = (
+    "--no-sandbox",
+    "--use-fake-device-for-media-stream",
+    "--use-fake-ui-for-media-stream",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+)
 MICROPHONE_HZ = 48_000
 REPLY_MS = 20_000
 """On a machine that does much else."""
@@ -44,16 +53,7 @@ def page(tmp_path: Path, http_url: str) -> Iterator[Page]:
     """The page, before anything was done on it; its microphone plays a command, a question and an interruption."""
     said = [silence(1), recorded("lights"), silence(4), recorded("bee_winter"), silence(1.8), recorded("lights")]
     soundfile.write(tmp_path / "said.wav", np.concatenate([*said, silence(30)]), MICROPHONE_HZ, subtype="PCM_16")
-    flags = (
-        "--no-sandbox",
-        "--use-fake-device-for-media-stream",
-        "--use-fake-ui-for-media-stream",
-        f"--use-file-for-fake-audio-capture={tmp_path / 'said.wav'}%noloop",
-        "--disable-background-networking",
-        "--disable-component-update",
-        "--disable-sync",
-        "--no-first-run",
-    )
+    flags = (*FLAGS, f"--use-file-for-fake-audio-capture={tmp_path / 'said.wav'}%noloop")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
         context = browser.new_context(permissions=["microphone"], viewport={"width": 1200, "height": 860})

@@ -13,17 +13,18 @@ CHOSEN_BY_NVIDIA = {
     f"/v1/{path}"
     for path in (
         "audio/list_voices",
+        "realtime",
         "realtime/sessions",
         "realtime/transcription_sessions",
         "realtime/synthesis_sessions",
     )
 }
-"""Paths of NVIDIA's client, which docs/http.md tells by its client."""
+"""Paths of NVIDIA's client and of older ones, which docs/http.md tells by their clients."""
 
 
 def test_it_tells_every_route_that_the_page_lists():
     listed = set(re.findall(r"`(?:GET|POST) (/[^`]*)`", page("docs/http.md").split("## OpenAI's clients")[0]))
-    told = {path.replace("{name}", "NAME") for path in TOLD["paths"]}
+    told = {re.sub(r"{(?:call_)?(\w+)}", lambda found: found[1].upper(), path) for path in TOLD["paths"]}
     assert told - CHOSEN_BY_NVIDIA == {path for entry in listed for path in entry.split(", ")} - {"/"}
     assert len(TOLD["paths"]) == len({route.path for route in routes()})
 

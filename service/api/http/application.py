@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from service.api.http.origins import OriginPolicy
     from service.telemetry.call_observer import CallObserver
 
-_EXPOSED = ("Retry-After",)
+_EXPOSED = ("Retry-After", "Location")
 _PREFLIGHT_SECONDS = 600
 
 

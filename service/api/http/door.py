@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from service.security.principal import Principal
     from service.telemetry.call_observer import CallObserver
 
-SECRET_PATHS = frozenset(("/v1/realtime", "/v1/converse"))
+SECRET_PATHS = frozenset(("/v1/realtime", "/v1/realtime/calls", "/v1/converse"))
 """What short-lived secrets open."""
 
 
@@ -49,7 +49,7 @@ def http_server(
         callers: decides who calls.
         observer: hears of calls.
         secrets: short-lived secrets of callers.
-        calls: routes on which telephone calls come.
+        calls: routes on which calls come, of telephones and of WebRTC.
 
     Raises:
         OSError: a file of TLS cannot be read.

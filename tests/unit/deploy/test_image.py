@@ -24,7 +24,7 @@ def test_our_dockerfile_is_read_to_its_end():
     assert [step.name for step in image.steps][-1] == "ENTRYPOINT"
     (installs,) = [step.text for step in build.steps if step.name == "RUN" and "pip install" in step.text]
     assert "\\" not in installs
-    assert ".[serve,telemetry,redis,postgres,mcp]" in installs
+    assert ".[serve,telemetry,redis,postgres,mcp,webrtc]" in installs
 
 
 def test_what_it_copies_is_there_and_in_the_context():

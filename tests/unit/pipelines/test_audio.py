@@ -5,7 +5,8 @@ import pytest
 import soundfile
 
 from pipelines.audio.decoding import AudioDecoder, channel_decoder
-from pipelines.audio.formats import AudioFormat, Encoding
+from pipelines.audio.formats import MODEL_RATE_HZ, AudioFormat, Encoding
+from pipelines.audio.resampling import Resampler
 from pipelines.errors import InvalidInputError, UndecodableAudioError
 from pipelines.input.timeline import Timeline
 
@@ -224,3 +225,14 @@ def test_channels_that_are_too_loud_to_be_mixed_are_refused():
     decoder = AudioDecoder(AudioFormat(Encoding.LINEAR_PCM_FLOAT32, 16_000, 2))
     with pytest.raises(UndecodableAudioError, match="NaN or infinity"):
         list(decoder.decode(loud.tobytes()))
+
+
+@pytest.mark.parametrize("rate_hz", [8_000, 11_025, 24_000, 44_100, 48_000])
+def test_resampling_is_hardly_behind(rate_hz: int):
+    resampler, came, went = Resampler(), 0, 0
+    for _ in range(100):
+        chunk = np.zeros(rate_hz // 50, np.float32)
+        came += len(chunk)
+        went += len(resampler.convert(chunk, rate_hz, last=False))
+        assert came / rate_hz - went / MODEL_RATE_HZ < 0.003
+    assert went + len(resampler.convert(chunk, rate_hz, last=True)) == pytest.approx(2.02 * MODEL_RATE_HZ, abs=400)

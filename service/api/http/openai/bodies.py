@@ -35,11 +35,17 @@ async def json_body(request: Request, kind: type[_T], *documents: str) -> _T:
     if media != "application/json":
         raise UnsupportedMediaTypeError("the body is no JSON: send application/json")
 
-    def read(data: bytes) -> _T:
-        check_beside(decoded(data, object), *documents)
-        return decoded(data, kind)
+    return await read_object(await whole_body(request, MAX_BODY_BYTES), kind, *documents)
 
-    return await read_json(await whole_body(request, MAX_BODY_BYTES), read, MAX_BODY_BYTES)
+
+async def read_object(data: bytes | str, kind: type[_T], *documents: str) -> _T:
+    """Read the JSON of a body, or of a field of one; see `json_body`."""
+
+    def read(content: bytes) -> _T:
+        check_beside(decoded(content, object), *documents)
+        return decoded(content, kind)
+
+    return await read_json(data, read, MAX_BODY_BYTES)
 
 
 def decoded(data: bytes | str, kind: type[_T]) -> _T:

@@ -58,8 +58,15 @@ class FilePiece:
     data: bytes
 
 
-async def form_parts(headers: Mapping[str, str], receive: Receive) -> AsyncIterator[Field | FilePiece]:
+async def form_parts(
+    headers: Mapping[str, str], receive: Receive, *, has_file: bool = True
+) -> AsyncIterator[Field | FilePiece]:
     """Yield the parts of a form in the order in which they come.
+
+    Args:
+        headers: of the request.
+        receive: see ASGI.
+        has_file: whether one part is a file; otherwise all are fields, whatever they are called.
 
     Raises:
         ClientDisconnect: the caller is gone.
@@ -77,7 +84,7 @@ async def form_parts(headers: Mapping[str, str], receive: Receive) -> AsyncItera
     length = headers.get("content-length", "")
     if length.isdigit() and int(length) > MAX_UPLOAD_BYTES:
         raise UploadTooLargeError
-    form = _Form(boundary)
+    form = _Form(boundary, has_file=has_file)
     received, more = 0, True
     while more:
         message = await receive()
@@ -95,7 +102,8 @@ async def form_parts(headers: Mapping[str, str], receive: Receive) -> AsyncItera
 class _Form:
     """Takes a form apart, without I/O."""
 
-    def __init__(self, boundary: bytes) -> None:
+    def __init__(self, boundary: bytes, *, has_file: bool) -> None:
+        self._takes_file = has_file
         self._parser = MultipartParser(
             boundary,
             {
@@ -129,7 +137,7 @@ class _Form:
         """Check that the form is whole."""
         if not self._is_over:
             raise _malformed()
-        if not self._has_file:
+        if self._takes_file and not self._has_file:
             raise InvalidInputError("file", "NO_FILE", "the form has no file: send the recording in the field `file`")
 
     def _begin(self) -> None:
@@ -152,7 +160,8 @@ class _Form:
         self._fields += 1
         if self._fields > MAX_FIELDS:
             raise InvalidInputError("body", "TOO_MANY_FIELDS", f"the form has over {MAX_FIELDS:,} fields")
-        if b"filename" not in self._disposition and self._disposition.get(b"name") != b"file":
+        is_file = b"filename" in self._disposition or self._disposition.get(b"name") == b"file"
+        if not (self._takes_file and is_file):
             self._field = bytearray()
             return
         if self._has_file:

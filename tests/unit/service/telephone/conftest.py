@@ -14,7 +14,7 @@ from service.sessions.open_conversations import OpenConversations
 from service.telephone.audiosocket import AudioSocketServer
 from tests.unit.pipelines.dialog.agents import agent_of
 from tests.unit.service.harness import FakeVoice
-from tests.unit.service.telephone.exchange import Exchange, OrderingModels
+from tests.unit.service.telephone.exchange import Exchange, Notes, OrderingModels
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -30,10 +30,11 @@ async def exchange() -> AsyncIterator[Exchange]:
     host = SessionHost(
         models, voice, admission, Limits(), open_conversations, RecordingMemory(1_000_000), dialogs=dialogs
     )
-    server = AudioSocketServer(host, "127.0.0.1", 0, "bar")
+    observer = Notes()
+    server = AudioSocketServer(host, "127.0.0.1", 0, "bar", observer=observer)
     await server.open()
     try:
-        yield Exchange(server, models, voice, host)
+        yield Exchange(server, models, voice, host, observer)
     finally:
         await server.leave()
         await server.close()

@@ -6,11 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pipelines.models.ports import IntentPrediction
+from service.telemetry.call_observer import CallObserver
 from tests.unit.pipelines.fakes import INSTANT
 from tests.unit.pipelines.spoken import SpeakingModels
 
 if TYPE_CHECKING:
+    import contextlib
+    from collections.abc import Mapping
+
     from service.sessions.host import SessionHost
+    from service.telemetry.call_observer import Refusal
     from service.telephone.audiosocket import AudioSocketServer
     from tests.unit.service.harness import FakeVoice
 
@@ -23,6 +28,21 @@ class OrderingModels(SpeakingModels):
         return IntentPrediction("order" if "latte" in text else "none", 0.9, (), INSTANT)
 
 
+class Notes(CallObserver):
+    """Keeps what calls are told of: their methods, and why some were refused."""
+
+    def __init__(self) -> None:
+        self.served: list[str] = []
+        self.refused_because: list[str] = []
+
+    def serving(self, method: str, metadata: Mapping[str, str]) -> contextlib.AbstractContextManager[object]:
+        self.served.append(method)
+        return super().serving(method, metadata)
+
+    def refused(self, refusal: Refusal) -> None:
+        self.refused_because.append(refusal.reason)
+
+
 @dataclass
 class Exchange:
     """A service that answers calls."""
@@ -31,3 +51,4 @@ class Exchange:
     models: OrderingModels
     voice: FakeVoice
     host: SessionHost
+    observer: Notes

@@ -13,9 +13,9 @@ import pytest
 
 from service.config import ServiceConfig
 from service.grpc_server.server_ports import ListenError
+from service.lines import Lines
 from service.telephone import audiosocket
-from service.telephone.audiosocket import AUDIO, ERROR, HANG_UP, KEY, NAME
-from service.telephone.lines import TelephoneLines
+from service.telephone.audiosocket_frames import AUDIO, ERROR, HANG_UP, KEY, NAME
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -158,6 +158,8 @@ async def test_who_finds_no_place_is_hung_up_on(exchange: Exchange):
             await telephone.until(lambda telephone=telephone: telephone.audio_frames)
         refused = await stack.enter_async_context(ringing(exchange))
         await asyncio.wait_for(refused.hung_up.wait(), 10)
+    assert exchange.observer.served == ["AUDIOSOCKET"] * 5
+    assert exchange.observer.refused_because == ["TOO_MANY_CONVERSATIONS"]
 
 
 async def test_a_stopping_service_ends_calls(exchange: Exchange):
@@ -174,4 +176,4 @@ async def test_a_stopping_service_ends_calls(exchange: Exchange):
 async def test_calls_that_nobody_can_answer(exchange: Exchange, agent: str, knowledge: str, told: str):
     config = ServiceConfig(audiosocket_port=0, call_agent=agent, call_knowledge=knowledge)
     with pytest.raises(ListenError, match=told):
-        TelephoneLines(exchange.host, config)
+        Lines(exchange.host, config)

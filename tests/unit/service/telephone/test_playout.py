@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.telephone.playout import FRAME_SECONDS, LEAD_SECONDS, Playout
+from service.sessions.reply_queue import FRAME_SECONDS, LEAD_SECONDS
+from service.telephone.playout import Playout
 from tests import virtual_time
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,6 @@ from pipelines.speech.synthesis import LANGUAGE
 from service.api.http.caller_check import headers_of
 from service.api.http.openai.bodies import json_body
 from service.api.http.openai.names import check_conversation_model
-from service.api.http.openai.realtime.client_events import BadEventError, read_event
 from service.api.http.openai.realtime.sending import EventSender, new_id
 from service.api.http.openai.realtime.session import RealtimeSession
 from service.api.http.openai.realtime.session_form import (
@@ -27,15 +25,17 @@ from service.api.http.openai.realtime.session_form import (
 )
 from service.api.http.openai.realtime.settings import to_settings
 from service.api.http.openai.realtime.synthesis import INTENT, SynthesisSession, default_synthesis
+from service.api.http.openai.realtime.transport import WebSocketTransport
 from service.api.http.problems import report
 from service.security.client_secrets import DEFAULT_SECONDS, MAX_SECONDS, MIN_SECONDS, PREFIX
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from starlette.requests import Request
     from starlette.responses import Response
     from starlette.websockets import WebSocket
 
-    from service.api.http.openai.realtime.client_events import ClientEvent
     from service.api.http.openai.realtime.session_form import Session
     from service.sessions.host import SessionHost
 
@@ -68,18 +68,19 @@ class RealtimeEndpoint:
         host = self._host
         host.admission.check()
         headers = headers_of(websocket.scope)
-        session = self._first_session(websocket, headers)
+        session = first_session(host, websocket.query_params, headers)
         to_settings(session, host)
         with host.admission.conversation():
             offered = websocket.scope.get("subprotocols", ())
             await websocket.accept(SUBPROTOCOL if SUBPROTOCOL in offered else None)
             is_beta = "realtime=v1" in headers.get("openai-beta", "")
-            sender = EventSender(websocket.send_text, is_beta=is_beta)
+            transport = WebSocketTransport(websocket)
+            sender = EventSender(transport.send, is_beta=is_beta)
             try:
                 if websocket.query_params.get("intent") == INTENT:
-                    await SynthesisSession(host, sender, lambda: _receive_text(websocket)).run()
+                    await SynthesisSession(host, sender, transport.receive_text).run()
                 else:
-                    await RealtimeSession(host, sender, lambda: _receive(websocket), session).run()
+                    await RealtimeSession(host, sender, transport, session).run()
                 await websocket.close(1000)
             except ReportedError as error:
                 await sender.error(error)
@@ -130,44 +131,17 @@ class RealtimeEndpoint:
             listed.setdefault(language, {"voices": []})["voices"].append(voice.name)
         return JSONResponse(listed)
 
-    def _first_session(self, websocket: WebSocket, headers: dict[str, str]) -> Session:
-        """Return how a session begins: as its secret says, or as is usual."""
-        query = websocket.query_params
-        identifier = new_id("sess")
-        token = headers.get("authorization", "").partition(" ")[2].strip()
-        if token.startswith(PREFIX):
-            return {**self._host.client_secrets.find(token).session, "id": identifier}
-        session = default_session(TRANSCRIPTION if query.get("intent") == TRANSCRIPTION else REALTIME, identifier)
-        if model := query.get("model"):
-            check_conversation_model(model)
-            if session["type"] == REALTIME:
-                session["model"] = model
-        session["expires_at"] = int(time.time() + self._host.limits.longest_seconds)
-        return session
 
-
-async def _receive(websocket: WebSocket) -> ClientEvent | None:
-    """Return the next event; None when the client is gone.
-
-    Raises:
-        BadEventError: the message is none.
-    """
-    text = await _receive_text(websocket)
-    return None if text is None else await read_event(text)
-
-
-async def _receive_text(websocket: WebSocket) -> str | None:
-    """Return the next message; None when the client is gone.
-
-    Raises:
-        BadEventError: the message is binary.
-    """
-    message = await websocket.receive()
-    if message["type"] == "websocket.disconnect":
-        return None
-    text: str | None = message.get("text")
-    if text is None:
-        raise BadEventError("body", "INVALID_JSON", "binary messages are not taken: send events as text")
-    # Many small events in a row must not keep other callers waiting.
-    await asyncio.sleep(0)
-    return text
+def first_session(host: SessionHost, query: Mapping[str, str], headers: Mapping[str, str]) -> Session:
+    """Return how a session begins: as its secret says, or as is usual."""
+    identifier = new_id("sess")
+    token = headers.get("authorization", "").partition(" ")[2].strip()
+    if token.startswith(PREFIX):
+        return {**host.client_secrets.find(token).session, "id": identifier}
+    session = default_session(TRANSCRIPTION if query.get("intent") == TRANSCRIPTION else REALTIME, identifier)
+    if model := query.get("model"):
+        check_conversation_model(model)
+        if session["type"] == REALTIME:
+            session["model"] = model
+    session["expires_at"] = int(time.time() + host.limits.longest_seconds)
+    return session

@@ -78,6 +78,7 @@ class Responder:
         conversation_id: its name.
         now: the conversation's clock.
         rate_limits: returns what the caller's principal has left.
+        sends_audio: whether audio goes into events.
 
     Attributes:
         active: the response that is told; None where there is none.
@@ -91,10 +92,13 @@ class Responder:
         conversation_id: str,
         now: Callable[[], float],
         rate_limits: Callable[[], list[dict[str, Any]]],
+        *,
+        sends_audio: bool = True,
     ) -> None:
         self._sender, self._items, self._now = sender, items, now
         self._conversation_id = conversation_id
         self._rate_limits = rate_limits
+        self._sends_audio = sends_audio
         self._waiting: collections.deque[Response] = collections.deque()
         self._by_turn: dict[int, Item] = {}
         self.active: Response | None = None
@@ -156,7 +160,7 @@ class Responder:
         if response is None or response.reply is None or response.reply.turn != audio.turn or not self._is_spoken:
             return
         assert response.item is not None
-        if audio.audio:
+        if audio.audio and self._sends_audio:
             await self._tell_part("response.output_audio.delta", delta=base64.b64encode(audio.audio).decode())
         response.item.audio_seconds = audio.start_seconds
         response.is_spoken = audio.is_last
@@ -165,7 +169,7 @@ class Responder:
 
     async def interrupt(self, interrupted: Interrupted) -> None:
         """End the response of a stopped reply, without what was not heard."""
-        item = self._by_turn.get(interrupted.turn)
+        item = self.item_of(interrupted.turn)
         if item is not None and item.kind == "output_audio":
             item.text = interrupted.heard_text
             item.audio_seconds = interrupted.heard_seconds
@@ -176,6 +180,10 @@ class Responder:
         if response is not None and response.reply is not None and response.reply.turn == interrupted.turn:
             by_speech = interrupted.reason is InterruptionReason.SPEECH
             await self._close("cancelled", "turn_detected" if by_speech else "client_cancelled")
+
+    def item_of(self, turn: int) -> Item | None:
+        """Return the item of a turn's reply; None where it has none, or is long over."""
+        return self._by_turn.get(turn)
 
     def turn_of(self, item: Item) -> int | None:
         """Return the turn whose reply an item is; None for one that is long over."""

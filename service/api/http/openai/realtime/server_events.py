@@ -16,6 +16,7 @@ from service.api.http.openai.realtime.client_requests import ResponseRequest, to
 from service.api.http.openai.realtime.items import Item, Items
 from service.api.http.openai.realtime.responses import Responder, Response
 from service.api.http.openai.realtime.sending import new_id
+from service.api.http.openai.realtime.track_playback import TrackPlayback
 from service.api.http.openai.realtime.user_items import CLEARED, Listener
 from service.api.http.problems import problem_of
 from service.security.principal import current_principal
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from pipelines.session.conversation import Conversation
     from service.api.http.openai.realtime.sending import EventSender
     from service.api.http.openai.realtime.settings import Settings
+    from service.api.http.openai.realtime.transport import Tracks
     from service.sessions.host import SessionHost
 
 COMMITTED = "commit"
@@ -37,6 +39,7 @@ class Teller:
         host: has the limits of callers.
         sender: sends events.
         settings: what the session asks for.
+        tracks: where its audio goes; None: into events.
 
     Attributes:
         settings: the same, as long as it does not change.
@@ -49,14 +52,19 @@ class Teller:
         commits: utterances that the client has ended, and that are not recognized yet.
     """
 
-    def __init__(self, host: SessionHost, sender: EventSender, settings: Settings) -> None:
+    def __init__(
+        self, host: SessionHost, sender: EventSender, settings: Settings, tracks: Tracks | None = None
+    ) -> None:
         self._host, self._sender, self.settings = host, sender, settings
         self._loop = asyncio.get_running_loop()
         self.conversation: Conversation | None = None
         self.conversation_id = new_id("conv")
         self.items = Items()
         self.listener = Listener(sender, self.items)
-        self.responder = Responder(sender, self.items, self.conversation_id, self._loop.time, self._rate_limits)
+        self._playback = None if tracks is None else TrackPlayback(sender, tracks.speech)
+        self.responder = Responder(
+            sender, self.items, self.conversation_id, self._loop.time, self._rate_limits, sends_audio=tracks is None
+        )
         self.uncommitted = self.commits = 0
         self._asked: ResponseRequest | None = None
         self._requested: dict[str, Response] = {}
@@ -79,6 +87,8 @@ class Teller:
     def close(self) -> None:
         """Tell nothing more."""
         self._stop_idle_timer()
+        if self._playback is not None:
+            self._playback.close()
         for task in self._tasks:
             task.cancel()
         self.items.close()
@@ -92,6 +102,8 @@ class Teller:
         self._late.clear()
         self.listener.offset += round(seconds * MODEL_RATE_HZ)
         self.listener.forget()
+        if self._playback is not None:
+            self._playback.close()
         await self.responder.end_all()
 
     async def create_response(self, event: events.CreateResponse) -> None:
@@ -150,6 +162,10 @@ class Teller:
             for turn in late:
                 self.present_conversation().speech.cancel(turn)
             was_late, self._late = bool(self._late), {}
+            if self._playback is not None and self._playback.turn:
+                # The response is done, and not yet heard.
+                self.present_conversation().speech.cancel(self._playback.turn)
+                return
             if was_late or isinstance(event, events.ClearOutput):
                 return
             message = "no response is under way: there is nothing to cancel"
@@ -159,6 +175,8 @@ class Teller:
     async def tell(self, _: int, message: messages.Message) -> None:
         """Tell what the conversation says."""
         listener, conversation = self.listener, self.present_conversation()
+        if self._playback is not None:
+            await self._playback.follow(message, self.responder)
         match message:
             case messages.SpeechBegan():
                 self._stop_idle_timer()
@@ -178,16 +196,23 @@ class Teller:
             case messages.Reply():
                 await self._replied(message)
             case messages.ReplyAudio():
-                await self._begin_early(message.turn)
-                await self.responder.speak(message)
-                if message.is_last:
-                    self._start_idle_timer()
+                await self._spoke(message)
             case messages.Interrupted():
                 await self.responder.interrupt(message)
             case messages.Notice():
                 await self._noticed(message)
             case messages.ToolCall():
                 await self.responder.begin_call(message)
+
+    async def _spoke(self, audio: messages.ReplyAudio) -> None:
+        await self._begin_early(audio.turn)
+        active = self.responder.active
+        if self._playback is not None and active is not None and active.reply and active.reply.turn == audio.turn:
+            self._playback.conversation = self.conversation
+            self._playback.play(audio, active.id)
+        await self.responder.speak(audio)
+        if audio.is_last:
+            self._start_idle_timer()
 
     async def _transcribed(self, transcript: messages.Transcript) -> None:
         item = await self.listener.final(transcript)

@@ -15,18 +15,19 @@ from service.api.http.openai.realtime import client_events as events
 from service.api.http.openai.realtime.items import to_item
 from service.api.http.openai.realtime.server_events import COMMITTED, Teller
 from service.api.http.openai.realtime.session_form import is_nvidias, merged, to_beta
-from service.api.http.openai.realtime.settings import to_settings
+from service.api.http.openai.realtime.settings import Settings, to_settings
 from service.api.http.openai.realtime.tools import tool_result_of
 from service.api.http.openai.realtime.user_items import CLEARED
 from service.refusals import IdleStreamError, MessageTooLargeError
 from service.sessions.stream_session import StreamSession
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncIterator
 
     from pipelines.session.conversation import Conversation
     from service.api.http.openai.realtime.sending import EventSender
     from service.api.http.openai.realtime.session_form import Session
+    from service.api.http.openai.realtime.transport import Transport
     from service.sessions.host import SessionHost
 
 MIN_COMMITTED_SAMPLES = MODEL_RATE_HZ // 10
@@ -48,7 +49,7 @@ class RealtimeSession:
     Args:
         host: makes the conversations.
         sender: sends events.
-        receive: returns the next event; None when the client is gone. Raises BadEventError.
+        transport: the client.
         session: how it begins.
     """
 
@@ -56,15 +57,19 @@ class RealtimeSession:
         self,
         host: SessionHost,
         sender: EventSender,
-        receive: Callable[[], Awaitable[events.ClientEvent | None]],
+        transport: Transport,
         session: Session,
     ) -> None:
-        self._host, self._sender, self._receive = host, sender, receive
+        self._host, self._sender, self._transport = host, sender, transport
         self._session = session
-        self._settings = to_settings(session, host)
+        self._settings = self._read(session)
         self._decoder = AudioDecoder(self._settings.audio_format)
-        self._teller = Teller(host, sender, self._settings)
+        self._teller = Teller(host, sender, self._settings, transport.tracks)
         self._reopens = self._is_nvidias = self._is_over = False
+
+    def _read(self, session: Session) -> Settings:
+        settings, tracks = to_settings(session, self._host), self._transport.tracks
+        return settings if tracks is None else settings.on_tracks(tracks.heard, tracks.spoken)
 
     async def run(self) -> None:
         """Return when the client is gone, or say that no audio follows.
@@ -109,7 +114,7 @@ class RealtimeSession:
         """Wait for the next event that can be read; None when the client is gone."""
         while True:
             try:
-                return await self._receive()
+                return await self._transport.receive()
             except events.BadEventError as error:
                 await self._sender.error(error, error.event_id)
 
@@ -229,7 +234,7 @@ class RealtimeSession:
         if is_transcription:
             changes = {"type": "transcription", **changes}
         session = merged(self._session, changes)
-        settings, before = to_settings(session, self._host), self._settings
+        settings, before = self._read(session), self._settings
         held = self._teller.conversation
         update = None if held is None else settings.update_from(before)
         if held is not None and update is not None:

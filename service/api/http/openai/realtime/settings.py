@@ -36,6 +36,8 @@ from typing import Annotated, Literal
 DEFAULT_SILENCE_MS = 500
 """OpenAI's own, of ``server_vad``."""
 MIN_IDLE_MS, MAX_IDLE_MS = 5_000, 30_000
+TRACK_LEAD_SECONDS = 1.0
+"""How far speech is made ahead of its playback on a track of ours: its queue is here."""
 _G711_RATE_HZ = 8_000
 
 _PATIENCES = {
@@ -119,6 +121,14 @@ class Settings:
     config: ConversationConfig = field(repr=False)
     agent: str = ""
     dialog: AgentSession = field(default_factory=AgentSession)
+
+    def on_tracks(self, heard: AudioFormat, spoken: SpeechFormat) -> Settings:
+        """Return the settings with a transport's own formats of audio."""
+        config = self.config
+        if config.reply_voice is not None:
+            voice = dataclasses.replace(config.reply_voice, audio_format=spoken, lead_seconds=TRACK_LEAD_SECONDS)
+            config = dataclasses.replace(config, reply_voice=voice)
+        return dataclasses.replace(self, audio_format=heard, config=config)
 
     @property
     def responds(self) -> bool:

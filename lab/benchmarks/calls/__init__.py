@@ -1,0 +1,1 @@
+"""Calls of people, as a telephone and a browser make them."""

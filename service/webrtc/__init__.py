@@ -1,0 +1,1 @@
+"""WebRTC on aiortc: a client's tracks and data channel."""
