@@ -1,7 +1,7 @@
 """Lists what a server is made of, as CycloneDX 1.6: ``python -m tools.bill_of_materials FILE``.
 
-Packages are those that ``vivavoce-server[serve,telemetry,redis,postgres,mcp,webrtc]`` takes into this environment, with what
-they need. Weights are the networks of ``model_repository``, with the SHA-256 of each file.
+Packages are those that ``vivavoce-server[serve,telemetry,redis,postgres,mcp,webrtc]`` takes into this environment,
+with what they need. Weights are the networks of ``model_repository``, with the SHA-256 of each file.
 """
 
 from __future__ import annotations
