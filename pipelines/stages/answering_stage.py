@@ -47,7 +47,8 @@ class AnsweringStage:
         config, due = request.config, request.due
         about = config.dialog.topic if config.dialog is not None else ""
         # Within an intent "how much is that?" asks for what it is about.
-        follows = points_at(request.text, about) or follow_up(request.text, request.history)
+        follows = points_at(request.text, about) if about else None
+        follows = follows or follow_up(request.text, request.history)
         question = follows.asked if follows is not None else request.text
         if config.dialog is not None and (asked := question_in(question)) != question:
             follows = FollowUp(asked, follows.query if follows is not None else request.text)

@@ -115,10 +115,10 @@ def points_at(question: str, topic: str) -> FollowUp | None:
 
     Args:
         question: as it was said or typed.
-        topic: a thing that is talked about; "": none.
+        topic: a thing that is talked about.
     """
     words = words_of(question)
-    if not topic or not words or not (means := _pronouns(question, words)):
+    if not words or not (means := _pronouns(question, words)):
         return None
     asked = _replaced(question, words, means, Exchange(f"How is the {topic}?"))
     return FollowUp(asked[:1].upper() + asked[1:], f"{asked} {topic}") if asked != question else None

@@ -57,7 +57,6 @@ def test_the_kind_of_an_answer(question: str, answer: str, is_fitting: bool):
         ("does that cost anything", "cleaning", "Does the cleaning cost anything"),
         ("how much is that?", "latte", "How much is the latte?"),
         ("how much is a latte", "mocha", None),
-        ("how much is it", "", None),
     ],
 )
 def test_what_a_pronoun_points_at(said: str, topic: str, asked: str | None):
