@@ -87,6 +87,7 @@ _UNFINISHED = frozenset(("a", "an", "and", "but", "for", "if", "my", "of", "or",
 _PLAIN = frozenset(
     ("yes", "yeah", "yep", "no", "nope", "nah", "okay", "ok", "sure", "correct", "right", "exactly", "not", "um", "uh")
 )
+_THAT_IS_IT = frozenset(("that's it", "that is it"))
 _AGREEING = frozenset((Kind.YES, Kind.ACT, Kind.COMPLETE))
 _NEUTRAL = frozenset((Kind.FILLER, Kind.THANKS))
 _SURE = frozenset(("yes", "yeah", "yep", "yup", "correct", "right", "exactly"))
@@ -122,8 +123,17 @@ def is_done(words: Sequence[Word]) -> bool:
     phrases = read_phrases(words)
     kinds = {phrase.kind for phrase in phrases}
     told = {" ".join(word.text for word in words[phrase.start : phrase.end]) for phrase in phrases}
-    is_told = bool(kinds & {Kind.COMPLETE, Kind.DONE} or told & {"that's it", "that is it"})
+    is_told = bool(kinds & {Kind.COMPLETE, Kind.DONE} or told & _THAT_IS_IT)
     return is_told and kinds <= {Kind.COMPLETE, Kind.DONE, Kind.YES, Kind.NO, *_NEUTRAL}
+
+
+def is_complete(words: Sequence[Word]) -> bool:
+    """Return whether a turn ends in "that's all", whatever was said before it."""
+    said = [phrase for phrase in read_phrases(words) if phrase.kind not in _NEUTRAL]
+    if not said:
+        return False
+    last = " ".join(word.text for word in words[said[-1].start : said[-1].end])
+    return said[-1].kind in {Kind.COMPLETE, Kind.DONE} or last in _THAT_IS_IT
 
 
 def is_declined(words: Sequence[Word]) -> bool:

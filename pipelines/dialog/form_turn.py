@@ -6,6 +6,8 @@ import dataclasses
 import re
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from pipelines.dialog.actions import Say
 from pipelines.dialog.agent.form import TEXT
 from pipelines.dialog.agent.value_list import words_of
@@ -26,6 +28,8 @@ from pipelines.dialog.intent_start import (
     target_now,
     understood,
 )
+from pipelines.dialog.item_reading import read_form_turn
+from pipelines.dialog.items import is_listing
 from pipelines.dialog.next_step import (
     ask_anew,
     ask_what_to_change,
@@ -35,7 +39,7 @@ from pipelines.dialog.next_step import (
     question,
 )
 from pipelines.dialog.no_match import miss
-from pipelines.dialog.slot_values import read_turn, slot_named
+from pipelines.dialog.slot_values import slot_named
 from pipelines.dialog.steering import steer
 from pipelines.dialog.wishes import is_for_later
 from pipelines.stages.questions import OPENING, PROPOSING, asks, question_in
@@ -61,12 +65,13 @@ FAIR_CONFIDENCE = 0.6
 
 def form_turn(agent: Agent, state: State, form: Form, event: Understood) -> Step:
     """Take a turn within an intent: another wish, values, or an answer."""
-    reading = read_turn(agent, form, event)
+    reading = read_form_turn(agent, form, event)
     words = words_of(event.text.replace("%", " percent"))
     is_question = _is_question(form, event, reading)
     if (aside := _aside(agent, state, form, event, reading, is_question=is_question)) is not None:
         return aside
-    assent = _assent(agent, state, form, words) if form.confirming or form.changing else None
+    is_answerable = form.confirming or form.changing or is_listing(agent, form)
+    assent = _assent(agent, state, form, words) if is_answerable else None
     if assent is Assent.NO and _asks_back(event.text, reading):
         assent = Assent.UNCLEAR
     if assent is not None and is_whole(words) and not (_is_of_list(agent, form, reading) or reading.denied):
@@ -126,7 +131,7 @@ def _changed_before(agent: Agent, state: State, form: Form, event: Understood) -
     values = tuple(value for value in event.understanding.values if value.end <= len(head))
     understanding = dataclasses.replace(event.understanding, values=values, slots=())
     before = dataclasses.replace(event, text=head, understanding=understanding, answer="")
-    reading = read_turn(agent, form, before)
+    reading = read_form_turn(agent, form, before)
     if not reading.changes(form):
         return None
     state, actions = understood(take(agent, state, form, reading, event.today))
@@ -148,6 +153,10 @@ def _answered(agent: Agent, state: State, form: Form, event: Understood, assent:
     """Take the answer to the question if all is right, or what is to be changed."""
     if assent is Assent.UNCLEAR:
         return _answer_or_miss(agent, state, event)
+    if is_listing(agent, form):
+        if assent is Assent.YES:
+            return ask_again(agent, state)
+        return understood(proceed(agent, replace(state, form=replace(form, is_listed=True))))
     if assent is Assent.YES:
         return understood(fulfil(agent, state) if form.confirming else proceed(agent, state))
     parts = [part for part in _PARTS.split(event.text) if assent_of(words_of(part)) is Assent.NO]

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from pipelines.dialog.agent.allowed import refusal
+from pipelines.dialog.item_reading import read_form_turn
 from pipelines.dialog.next_step import listening, proceed, question, speech
 from pipelines.dialog.no_match import miss
-from pipelines.dialog.slot_values import read_turn
 from pipelines.dialog.state import Form
 from pipelines.dialog.wishes import is_contradictory, is_for_later, is_taken_back, target_of
 
@@ -56,7 +56,7 @@ def begin(agent: Agent, state: State, intent: str, event: Understood, reading: T
     form = Form(
         intent, {name: filled for name, filled in state.known.items() if name in slots and slots[name].remember}
     )
-    reading = reading or read_turn(agent, form, event)
+    reading = reading or read_form_turn(agent, form, event)
     if is_for_later(agent, intent, event):
         return refuse_later(agent, state)
     described = agent.intents[intent]
@@ -81,7 +81,9 @@ def take(agent: Agent, state: State, form: Form, reading: TurnReading, today: st
         reading: of the turn.
         today: date of the caller, ISO 8601; "": not known.
     """
+    form, refused_items = _with_items(agent, form, reading, today)
     slots, refused = _allowed(agent, form, _changed(form, reading), today)
+    refused = (*refused, *refused_items)
     before = tuple(it for text in refused for it in speech(agent, replace(state, form=form), text))
     if reading.choosing:
         slots.pop(reading.choosing, None)
@@ -90,6 +92,26 @@ def take(agent: Agent, state: State, form: Form, reading: TurnReading, today: st
         )
         return ask_again(agent, replace(state, form=form))
     return proceed(agent, replace(state, form=replace(form, slots=slots, choices=())), before)
+
+
+def _with_items(agent: Agent, form: Form, reading: TurnReading, today: str) -> tuple[Form, tuple[str, ...]]:
+    """Return a form with the turn's items, and the words that refuse values."""
+    items = agent.items_of(form.intent)
+    if items is None:
+        return form, ()
+    if reading.is_listed:
+        form = replace(form, is_listed=True)
+    if reading.items is None:
+        return form, ()
+    kept: list[dict[str, Filled]] = []
+    said: list[str] = []
+    for one in reading.items:
+        refused = {name: it for name, filled in one.items() if (it := refusal(items.parts[name], filled.value, today))}
+        said += refused.values()
+        kept.append({name: filled for name, filled in one.items() if name not in refused})
+    slots = {name: filled for name, filled in form.slots.items() if name not in items.parts}
+    is_listed = form.is_listed and bool(kept)
+    return replace(form, slots=slots, items=tuple(kept), item=-1, is_listed=is_listed), tuple(dict.fromkeys(said))
 
 
 def _allowed(
@@ -123,7 +145,7 @@ def continued(agent: Agent, state: State, event: Understood, target: str | None,
         for name in sorted(followers, key=lambda follower: follower != context.intent):
             known = {key: value for key, value in context.slots.items() if key in agent.slots_of(name)}
             form = Form(name, known)
-            reading = read_turn(agent, form, event)
+            reading = read_form_turn(agent, form, event)
             if (stands_alone or target not in {None, name}) and not reading.is_bare:
                 continue
             if reading.filled or reading.choosing or reading.denied & known.keys():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from pipelines.dialog.agent.form import CLOSED, MAX_TEXT_CHARACTERS, TEXT
+from pipelines.dialog.agent.form import CLOSED, ITEMS, MAX_TEXT_CHARACTERS, TEXT
 from pipelines.dialog.agent.fulfilments import SEARCH_TOOL
 from pipelines.dialog.events import Understood
 from pipelines.dialog.lead import Wish
@@ -71,14 +71,16 @@ def _described(agent: Agent, intent: str) -> str:
 
 
 def _schema(agent: Agent, intent: str) -> dict[str, Any]:
-    slots = {name: slot for name, slot in agent.slots_of(intent).items() if not slot.sensitive}
+    items = agent.items_of(intent)
+    parts = items.parts if items is not None else {}
+    slots = {name: one for name, one in agent.slots_of(intent).items() if not one.sensitive and name not in parts}
     properties = {name: _property(agent, name, slot) for name, slot in slots.items()}
     return {"type": "object", "properties": properties, "additionalProperties": False}
 
 
 def _property(agent: Agent, name: str, slot: Slot) -> dict[str, Any]:
     values = agent.values_of(name, slot)
-    kind = "words" if slot.type == TEXT else slot.type.replace("_", " ")
+    kind = "words" if slot.type == TEXT else "whole sentence" if slot.type == ITEMS else slot.type.replace("_", " ")
     asked = f" ({slot.prompt[0]})" if slot.prompt else ""
     if values is None or len(values.values) > MAX_ENUM_VALUES:
         described = f"{name.replace('_', ' ')}{asked}: the {kind} in the caller's own words; empty takes it away"
@@ -146,7 +148,7 @@ def _text_of(name: str, value: object) -> str:
 def _filled(agent: Agent, intent: str, name: str, text: str, now: dt.datetime) -> tuple[str, str]:
     """Read a value as the answer to the question for its slot."""
     slot = agent.slots_of(intent)[name]
-    if slot.type == TEXT:
+    if slot.type in {TEXT, ITEMS}:
         return text, text
     values = agent.values_of(name, slot)
     known = values.value_of(text) if values is not None else None

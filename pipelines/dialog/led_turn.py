@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime as dt
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from pipelines.dialog.actions import Say
+from pipelines.dialog.agent.form import ITEMS
 from pipelines.dialog.agent.value_list import words_of
 from pipelines.dialog.control_words import asks_for_human, control_of, is_whole, leaves
 from pipelines.dialog.events import Understood
 from pipelines.dialog.intent_start import ask_again, begin, refuse_later, take, understood
+from pipelines.dialog.item_reading import read_form_turn
 from pipelines.dialog.next_step import listening, question
-from pipelines.dialog.slot_values import TurnReading, read_turn
+from pipelines.dialog.slot_values import TurnReading
 from pipelines.dialog.state import Filled, Form
 from pipelines.dialog.wishes import denies, is_for_later
 from pipelines.stages.understanding import Understanding
+from pipelines.text.values import find_values
 
 if TYPE_CHECKING:
     from pipelines.dialog.agent.agent import Agent
@@ -24,6 +28,10 @@ if TYPE_CHECKING:
     from pipelines.dialog.next_step import Step
     from pipelines.dialog.state import State
     from pipelines.dialog.turn import DialogTurn
+
+
+_ANY_DAY = dt.datetime(2026, 1, 5, 9, tzinfo=dt.UTC)
+"""Items have no days."""
 
 
 def needs_lead(agent: Agent, turn: DialogTurn) -> bool:
@@ -45,7 +53,7 @@ def needs_lead(agent: Agent, turn: DialogTurn) -> bool:
     if form.confirming or form.changing:
         is_done = after.fulfilling or after.form is None or len(after.suspended) < len(before.suspended)
         return not (is_whole(words) or (form.confirming and (is_done or turn.fulfilled)))
-    reading = read_turn(agent, form, event)
+    reading = read_form_turn(agent, form, event)
     return not (reading.is_bare and form.asked in reading.filled)
 
 
@@ -85,9 +93,15 @@ def reading_of(agent: Agent, form: Form, event: Understood, wish: Wish) -> TurnR
 
     Values of sensitive slots, which the model is not told of, and what is denied are the dialog's own reading.
     """
-    own, slots = read_turn(agent, form, event), agent.slots_of(form.intent)
+    own, slots = read_form_turn(agent, form, event), agent.slots_of(form.intent)
+    listed = next((value[0] for name, value in wish.slots.items() if value and slots[name].type == ITEMS), "")
+    if listed:
+        meant = Understanding(wish.intent, 1.0, values=find_values(listed, _ANY_DAY))
+        own = read_form_turn(agent, form, dataclasses.replace(event, text=listed, understanding=meant))
     filled = {name: value for name, value in own.filled.items() if slots[name].sensitive}
-    filled |= {name: Filled(*value) for name, value in wish.slots.items() if value is not None}
+    filled |= {
+        name: Filled(*value) for name, value in wish.slots.items() if value is not None and slots[name].type != ITEMS
+    }
     denied = frozenset(name for name, value in wish.slots.items() if value is None)
     is_denied = own.is_denial_unread or bool(own.unclear) or denies(event.text)
-    return TurnReading(filled, denied, is_denial_unread=is_denied)
+    return TurnReading(filled, denied, is_denial_unread=is_denied, items=own.items, is_listed=own.is_listed)

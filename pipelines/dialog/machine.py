@@ -120,7 +120,9 @@ def _fulfilled(agent: Agent, state: State, event: events.Fulfilled | events.Fulf
     held = state.held
     state = replace(state, fulfilling=0, held=())
     if isinstance(event, events.Fulfilled):
-        known = agent.slots_of(form.intent)
+        items = agent.items_of(form.intent)
+        listed = {items.name, *items.parts} if items is not None else set()
+        known = agent.slots_of(form.intent).keys() - listed
         slots = {name: Filled(value, value) for name, value in event.slots.items() if name in known}
         parameters = {**state.parameters, **_declared(agent, event.parameters)}
         state = replace(state, form=replace(form, slots={**form.slots, **slots}), parameters=parameters)

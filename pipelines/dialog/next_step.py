@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from pipelines.dialog.actions import Action, End, Fulfil, Listen, Say
-from pipelines.dialog.agent.checks import CHOICES
 from pipelines.dialog.agent.conditions import holds
+from pipelines.dialog.agent.form import ITEMS
+from pipelines.dialog.agent.template_checks import CHOICES
 from pipelines.dialog.agent.templates import fill, names_in
+from pipelines.dialog.items import settled
 from pipelines.dialog.state import Context, Filled, Form, State
 
 if TYPE_CHECKING:
@@ -35,11 +37,13 @@ def proceed(agent: Agent, state: State, before: tuple[Action, ...] = ()) -> Step
     form = state.form
     if form is None:
         return state, (*before, listening(agent, state))
-    intent = agent.intents[form.intent]
+    intent, form = agent.intents[form.intent], settled(agent, state, form)
+    items = agent.items_of(form.intent)
+    parts = items.parts if items is not None else {}
     defaults = {
         name: Filled(slot.default, slot.default)
         for name, slot in intent.slots.items()
-        if slot.default is not None and not slot.required and name not in form.slots
+        if name not in parts and slot.default is not None and not slot.required and name not in form.slots
     }
     missing = missing_slot(agent, state, form)
     confirming = not missing and intent.confirm is not None
@@ -52,14 +56,15 @@ def proceed(agent: Agent, state: State, before: tuple[Action, ...] = ()) -> Step
 
 def missing_slot(agent: Agent, state: State, form: Form) -> str:
     """Return the first required slot without a value; "" where there is none."""
-    return next(
-        (
-            name
-            for name, slot in agent.slots_of(form.intent).items()
-            if slot.required and name not in form.slots and _fits(state, form, slot.when)
-        ),
-        "",
-    )
+    items = agent.items_of(form.intent)
+    parts = items.parts if items is not None and form.item < 0 else {}
+    for name, slot in agent.slots_of(form.intent).items():
+        is_open = slot.required and name not in form.slots and name not in parts
+        if slot.type == ITEMS and form.items and form.item < 0:
+            is_open = bool(slot.more) and not form.is_listed
+        if is_open and _fits(state, form, slot.when):
+            return name
+    return ""
 
 
 def fulfil(agent: Agent, state: State, before: tuple[Action, ...] = ()) -> Step:
@@ -147,7 +152,8 @@ def question(agent: Agent, state: State) -> tuple[Say, ...]:
         slot = intent.slots.get(form.asked)
         return (Say(f"Do you mean {spoken_list(form.choices)}?", slot is not None and slot.sensitive),)
     if form.asked:
-        prompts = intent.slots[form.asked].prompt
+        slot = intent.slots[form.asked]
+        prompts = slot.more if slot.more and form.items else slot.prompt
         if not prompts:
             return ()
         return speech(agent, state, prompts[min(form.tries.get(form.asked, 0), len(prompts) - 1)])
@@ -158,6 +164,8 @@ def question(agent: Agent, state: State) -> tuple[Say, ...]:
 
 def ask_anew(agent: Agent, state: State, form: Form, slot: str) -> Step:
     """Ask anew for a slot that the caller wants to change."""
+    if agent.slots_of(form.intent)[slot].type == ITEMS:
+        form = replace(form, is_listed=False)
     kept = {name: value for name, value in form.slots.items() if name != slot}
     return proceed(agent, replace(state, form=replace(form, slots=kept), misses=0, unheard=False))
 

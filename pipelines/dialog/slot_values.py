@@ -68,6 +68,8 @@ class TurnReading:
         unclear: slots of which something is excepted that cannot be left out: "everywhere but the hall".
         is_bare: whether nothing was said beside values.
         is_denial_unread: whether something is denied that no slot is known for.
+        items: those of the form's list after the turn; None: it says nothing about them.
+        is_listed: whether the caller wants no further items.
     """
 
     filled: Mapping[str, Filled] = field(default_factory=dict)
@@ -77,11 +79,16 @@ class TurnReading:
     unclear: frozenset[str] = frozenset()
     is_bare: bool = False
     is_denial_unread: bool = False
+    items: tuple[Mapping[str, Filled], ...] | None = None
+    is_listed: bool = False
 
     def changes(self, form: Form) -> bool:
         """Return whether it changes a form."""
-        return any(form.slots.get(name) != value for name, value in self.filled.items()) or any(
-            name in form.slots for name in self.denied
+        return (
+            any(form.slots.get(name) != value for name, value in self.filled.items())
+            or any(name in form.slots for name in self.denied)
+            or (self.items is not None and self.items != form.items)
+            or (self.is_listed and not form.is_listed)
         )
 
 

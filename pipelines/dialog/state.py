@@ -41,6 +41,9 @@ class Form(Struct, frozen=True):
         changing: whether the caller was asked what to change.
         tries: how often a slot was asked for in vain.
         choices: values that the caller was asked to choose from, for an answer that meant several.
+        items: those of the intent's list, with their slots.
+        item: place of the one whose slots are asked for, which stand in ``slots`` meanwhile; -1: none.
+        is_listed: whether the caller wants no further items.
     """
 
     intent: str
@@ -50,6 +53,9 @@ class Form(Struct, frozen=True):
     changing: bool = False
     tries: dict[str, int] = field(default_factory=dict)
     choices: tuple[str, ...] = ()
+    items: tuple[dict[str, Filled], ...] = ()
+    item: int = -1
+    is_listed: bool = False
 
 
 class Context(Struct, frozen=True):

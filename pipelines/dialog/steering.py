@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from pipelines.dialog.actions import Say
+from pipelines.dialog.agent.form import ITEMS
 from pipelines.dialog.agent.value_list import words_of
 from pipelines.dialog.control_words import Assent, Control, assent_of
 from pipelines.dialog.intent_start import ask_again, begin, target_now, understood
@@ -94,8 +95,9 @@ def _sum_up(agent: Agent, state: State) -> Step:
     form = state.form
     if form is None or not form.slots:
         return repeat(agent, state)
-    slots = agent.slots_of(form.intent)
-    told = [filled.said for name, filled in form.slots.items() if not slots[name].sensitive]
+    slots, items = agent.slots_of(form.intent), agent.items_of(form.intent)
+    parts = items.parts if items is not None else {}
+    told = [filled.said for name, filled in form.slots.items() if not (slots[name].sensitive or name in parts)]
     said = (Say(f"So far I have: {', '.join(told)}."),) if told else ()
     return understood((state, (*said, *question(agent, state), listening(agent, state))))
 
@@ -107,7 +109,8 @@ def _go_back(agent: Agent, state: State) -> Step:
         return repeat(agent, state)
     if form.confirming or form.changing:
         return ask_what_to_change(agent, state, form)
-    asked = [name for name, slot in agent.slots_of(form.intent).items() if slot.required and name in form.slots]
+    slots = agent.slots_of(form.intent)
+    asked = [name for name, slot in slots.items() if slot.required and name in form.slots and slot.type != ITEMS]
     return ask_anew(agent, state, form, asked[-1]) if asked else ask_again(agent, state)
 
 
@@ -116,6 +119,8 @@ def _done(agent: Agent, state: State, event: Understood) -> Step:
     form = state.form
     if form is None:
         return finish(agent, state, "end")
+    if form.items and not form.is_listed:
+        return understood(proceed(agent, replace(state, form=replace(form, is_listed=True))))
     if form.changing:
         return understood(proceed(agent, state))
     if form.confirming and assent_of(words_of(event.text)) is Assent.YES:

@@ -137,6 +137,8 @@ def divide(agent: Agent, event: Understood, form: Form | None) -> tuple[Understo
 
 def _contradict(agent: Agent, intent: str, first: Understood, second: Understood) -> bool:
     """Return whether two parts of a turn contradict each other in a slot."""
+    if agent.items_of(intent) is not None:
+        return False
     one, other = (read_turn(agent, Form(intent), part).filled for part in (first, second))
     shared = one.keys() & other.keys()
     return any(one[name].value != other[name].value for name in shared)
@@ -201,21 +203,29 @@ def _is_a_time(text: str, value: Value) -> bool:
 
 
 def _part(event: Understood, reading: Reading) -> Understood:
-    """Return a part of a turn as a turn of its own."""
-    start, end = reading.start, reading.end
-    values = tuple(
-        dataclasses.replace(value, start=value.start - start, end=value.end - start)
-        for value in event.understanding.values
-        if start <= value.start and value.end <= end
-    )
+    """Return a reading of a turn as a turn of its own."""
+    part = part_of(event, reading.start, reading.end)
     understanding = Understanding(
         reading.intent,
         reading.confidence,
-        tuple(_moved(slot, start) for slot in reading.slots),
+        tuple(_moved(slot, reading.start) for slot in reading.slots),
         kind=reading.kind,
         negated=reading.negated,
-        values=values,
+        values=part.understanding.values,
     )
+    return dataclasses.replace(part, understanding=understanding)
+
+
+def part_of(event: Understood, start: int, end: int) -> Understood:
+    """Return a part of a turn as a turn of its own, of the same intent."""
+    understood = event.understanding
+    values = tuple(
+        dataclasses.replace(value, start=value.start - start, end=value.end - start)
+        for value in understood.values
+        if start <= value.start and value.end <= end
+    )
+    slots = tuple(_moved(slot, start) for slot in understood.slots if start <= slot.start and slot.end <= end)
+    understanding = dataclasses.replace(understood, slots=slots, values=values, readings=())
     return dataclasses.replace(event, text=event.text[start:end], understanding=understanding, answer="", passage="")
 
 

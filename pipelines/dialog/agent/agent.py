@@ -9,8 +9,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pipelines.dialog.agent.examples import Examples
-from pipelines.dialog.agent.form import CLOSED
+from pipelines.dialog.agent.form import CLOSED, ITEMS
 from pipelines.dialog.agent.prepositions import prepositions_of
+from pipelines.text.values import ValueKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,6 +23,34 @@ AGENT_FILE = "agent.yaml"
 VALUES = "values"
 SENTENCES = "sentences"
 TESTS = "tests"
+
+
+@dataclass(frozen=True)
+class Items:
+    """Slot of an intent that is a list of items.
+
+    Attributes:
+        name: of the slot.
+        slot: with the slots of an item.
+    """
+
+    name: str
+    slot: Slot
+
+    @property
+    def parts(self) -> Mapping[str, Slot]:
+        """The slots of an item."""
+        return self.slot.slots
+
+    @cached_property
+    def head(self) -> str:
+        """The slot that tells one item from the next: the first required closed one."""
+        return next((name for name, slot in self.parts.items() if slot.type == CLOSED and slot.required), "")
+
+    @cached_property
+    def count(self) -> str:
+        """The slot that tells how many there are of an item; "" for none."""
+        return next((name for name, slot in self.parts.items() if slot.type == ValueKind.NUMBER.value), "")
 
 
 @dataclass(frozen=True)
@@ -53,10 +82,19 @@ class Agent:
         }
         return Examples(self.sentences, self.values, lists)
 
-    @property
+    @cached_property
     def intents(self) -> Mapping[str, Intent]:
-        """The intents by name."""
-        return self.form.intents
+        """The intents by name; the slots of items stand behind their list."""
+        return {name: _with_parts(intent) for name, intent in self.form.intents.items()}
+
+    @cached_property
+    def _items(self) -> dict[str, Items]:
+        lists = ((name, *pair) for name, intent in self.form.intents.items() for pair in intent.slots.items())
+        return {name: Items(slot_name, slot) for name, slot_name, slot in lists if slot.type == ITEMS}
+
+    def items_of(self, intent: str) -> Items | None:
+        """Return the list of items of an intent; None where it has none."""
+        return self._items.get(intent)
 
     @cached_property
     def _intent_names(self) -> dict[str, str]:
@@ -110,3 +148,11 @@ class Agent:
     def values_of(self, name: str, slot: Slot) -> ValueList | None:
         """Return the value list of a slot; None where it has none."""
         return self.values[slot.values or name] if slot.type == CLOSED else None
+
+
+def _with_parts(intent: Intent) -> Intent:
+    """Return an intent with the slots of items beside its own."""
+    if all(slot.type != ITEMS for slot in intent.slots.values()):
+        return intent
+    slots = {name: one for own, slot in intent.slots.items() for name, one in ((own, slot), *slot.slots.items())}
+    return intent.model_copy(update={"slots": slots})

@@ -9,7 +9,8 @@ from pipelines.dialog.agent.allowed import faults_of, refusal
 from pipelines.dialog.agent.conditions import compared
 from pipelines.dialog.agent.form import CLOSED
 from pipelines.dialog.agent.fulfilment_checks import faults_of_fulfilments
-from pipelines.dialog.agent.templates import fault_of, names_in
+from pipelines.dialog.agent.item_checks import faults_of_items
+from pipelines.dialog.agent.template_checks import CHOICES, faults_of_template
 from pipelines.text.values import ValueKind
 
 if TYPE_CHECKING:
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from pipelines.dialog.agent.problems import Problem
     from pipelines.dialog.agent.yaml_file import Place, YamlFile
 
-CHOICES = "choices"
-"""Placeholder of a prompt for the values of the slot that is asked for."""
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _TEXTS = (
     *(
@@ -83,14 +82,14 @@ def _texts(agent: Agent) -> Iterator[tuple[Place, str]]:
     texts += [(("no_input", "say", index), text) for index, text in enumerate(form.no_input.say)]
     texts += [(("no_match", "say", index), text) for index, text in enumerate(form.no_match.say)]
     for place, text in texts:
-        yield from ((place, message) for message in _template(text, parameters, "parameters"))
+        yield from ((place, message) for message in faults_of_template(text, parameters, "parameters"))
 
 
 def _of_intent(agent: Agent, name: str, intent: Intent) -> Iterator[tuple[Place, str]]:
     known = {*intent.slots, *agent.form.parameters}
     for index, answer in enumerate(intent.response):
         place: Place = ("response", index)
-        yield from ((place, message) for message in _template(answer.say, known, "slots and parameters"))
+        yield from ((place, message) for message in faults_of_template(answer.say, known, "slots and parameters"))
         for key, value in answer.when.items():
             yield from ((place, message) for message in _condition(agent, intent, key, value))
     for key, value in intent.fulfil_when.items():
@@ -103,18 +102,22 @@ def _of_intent(agent: Agent, name: str, intent: Intent) -> Iterator[tuple[Place,
         yield (), f"the intent {name!r} says nothing and does nothing: add a `response` or a `fulfilment`"
     for key in ("confirm", "help"):
         yield from (
-            ((key,), message) for message in _template(getattr(intent, key) or "", known, "slots and parameters")
+            ((key,), message)
+            for message in faults_of_template(getattr(intent, key) or "", known, "slots and parameters")
         )
+    yield from faults_of_items(agent, agent.form.intents[name])
     for shared in sorted(intent.slots.keys() & agent.form.parameters.keys()):
         yield ("slots", shared), f"{shared!r} is a parameter as well: rename one of the two"
     if name not in agent.sentences and not intent.heard_as and not intent.follows and name != agent.form.fallback:
         yield (), f"nothing leads to the intent {name!r}: add sentences/{name}.txt, or `heard_as`"
+    items = agent.items_of(name)
     for slot_name, slot in intent.slots.items():
+        own: Place = ("slots", slot_name)
+        if items is not None and slot_name in items.parts:
+            own = ("slots", items.name, *own)
         for key, value in slot.when.items():
-            yield from ((("slots", slot_name, "when"), message) for message in _condition(agent, intent, key, value))
-        yield from (
-            (("slots", slot_name, *inner), message) for inner, message in _of_slot(agent, known, slot_name, slot)
-        )
+            yield from (((*own, "when"), message) for message in _condition(agent, intent, key, value))
+        yield from (((*own, *inner), message) for inner, message in _of_slot(agent, known, slot_name, slot))
 
 
 def _condition(agent: Agent, intent: Intent, key: str, value: str) -> Iterator[str]:
@@ -159,17 +162,7 @@ def _of_slot(agent: Agent, known: set[str], name: str, slot: Slot) -> Iterator[t
     if slot.when and not slot.required:
         yield ("when",), "`when` tells when a required slot is asked for: write `required: true`, or remove it"
     for index, prompt in enumerate(slot.prompt):
-        for message in _template(prompt, {*known, CHOICES}, "slots and parameters"):
+        for message in faults_of_template(prompt, {*known, CHOICES}, "slots and parameters"):
             yield ("prompt", index), message
-    for message in _template(slot.help or "", {*known, CHOICES}, "slots and parameters"):
+    for message in faults_of_template(slot.help or "", {*known, CHOICES}, "slots and parameters"):
         yield ("help",), message
-
-
-def _template(text: str, known: set[str], what: str) -> Iterator[str]:
-    fault = fault_of(text)
-    if fault:
-        yield fault
-        return
-    for name in sorted(names_in(text) - known):
-        there = f"the {what} here are {', '.join(sorted(known))}" if known else f"there are no {what} here"
-        yield f"{{{name}}} names nothing: {there}"

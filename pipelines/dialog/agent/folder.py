@@ -98,7 +98,7 @@ def _read(folder: Path) -> tuple[Agent | None, list[Problem]]:
     for name in sorted(sentences.keys() - form.intents.keys()):
         message = f"there is no intent {name!r} in {AGENT_FILE}: name the file after an intent, or add one"
         reading.problems.append(Problem(folder / SENTENCES / f"{name}.txt", 0, message))
-    used = {slot.values or name for intent in form.intents.values() for name, slot in intent.slots.items()}
+    used = {slot.values or name for intent in agent.intents.values() for name, slot in intent.slots.items()}
     for name in sorted(values.keys() - used):
         message = f"no slot takes the values of {name!r}: name the file after a closed slot, or remove it"
         reading.problems.append(Problem(folder / VALUES / f"{name}.txt", 0, message))

@@ -19,6 +19,8 @@ CLOSED = "closed"
 """Type of a slot with a value list."""
 TEXT = "text"
 """Type of a slot that takes any words."""
+ITEMS = "items"
+"""Type of a slot that is a list, each item with slots of its own."""
 
 DIGITS, PHONE, EMAIL, PERSON = "digits", "phone", "email", "person"
 """Types of slots that callers dictate."""
@@ -27,6 +29,7 @@ DICTATED = frozenset((DIGITS, PHONE, EMAIL, PERSON))
 SlotType = Literal[
     "closed",
     "text",
+    "items",
     "digits",
     "phone",
     "email",
@@ -43,7 +46,7 @@ SlotType = Literal[
     "percentage",
     "temperature",
 ]
-assert set(get_args(SlotType)) == {CLOSED, TEXT, *DICTATED, *(kind.value for kind in ValueKind)}
+assert set(get_args(SlotType)) == {CLOSED, TEXT, ITEMS, *DICTATED, *(kind.value for kind in ValueKind)}
 
 Weekday = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 WEEKDAYS: tuple[str, ...] = get_args(Weekday)
@@ -91,8 +94,8 @@ class Slot(_Form):
     """A detail of an intent.
 
     Attributes:
-        type: ``closed`` (a value list), ``text`` (any words), one that is dictated (``digits``, ``phone``, ``email``,
-            ``person``), or a kind of resolved value such as ``date``.
+        type: ``closed`` (a value list), ``text`` (any words), ``items`` (a list), one that is dictated (``digits``,
+            ``phone``, ``email``, ``person``), or a kind of resolved value such as ``date``.
         required: whether it is asked for where it is missing.
         prompt: what is asked; the second text is said at the second time, and the last one from then on.
         retries: how often it is asked again after an answer that was not understood.
@@ -108,6 +111,9 @@ class Slot(_Form):
         prefer: the half of the day of a time without one: "at four" with ``pm`` is 16:00.
         when: conditions on slots and parameters under which it is required.
         remember: whether the next intent with a slot of this name begins with its value.
+        slots: of each item of a list.
+        say: words of an item, from its slots.
+        more: asked after each item, until nothing else is wanted; empty: it is not asked for more.
     """
 
     type: SlotType
@@ -126,6 +132,9 @@ class Slot(_Form):
     prefer: Literal["am", "pm"] | None = None
     when: dict[str, str] = Field(default_factory=dict)
     remember: bool = False
+    slots: dict[Name, Slot] = Field(default_factory=dict, max_length=MAX_SLOTS)
+    say: Text | None = None
+    more: Texts = ()
 
 
 class Answer(_Form):

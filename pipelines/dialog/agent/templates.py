@@ -1,12 +1,15 @@
-"""Texts with placeholders, such as ``One {size} {drink}[ with {milk}]``.
+"""Texts with placeholders, such as ``{count:words} {drink:count}[ with {milk}]``.
 
-A part in square brackets is said when all its placeholders have a value.
+A part in square brackets is said when all its placeholders have a value. Behind a colon stands a format: ``words`` of
+a number, or the name of a number that tells whether the value stands in the plural.
 """
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
+
+from pipelines.speech.verbalizing.numbers import cardinal, plural
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +26,11 @@ _TWICE = re.compile(r"\b([a-z]{4,}) \1\b")
 """A word of the text that the value ends in as well: "21 degrees degrees"."""
 _ARTICLE = re.compile(r"\b([Aa]) (?=[aeioAEIO][a-z])(?!one\b|once\b|eu)")
 """The article before a value that begins with a vowel: "a estate"."""
-_NAME = re.compile(r"[A-Za-z]\w*")
+_NAME = re.compile(r"[A-Za-z]\w*(?::[A-Za-z]\w*)?")
+WORDS = "words"
+"""Format of a number: "2" is "two"."""
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+_ONE = frozenset(("1", "one", "a", "an", ""))
 
 
 def fault_of(template: str) -> str:
@@ -41,7 +48,12 @@ def fault_of(template: str) -> str:
 
 def names_in(template: str) -> frozenset[str]:
     """Return the names of all placeholders."""
-    return frozenset(_PLACEHOLDER.findall(template))
+    return frozenset(name.partition(":")[0] for name in _PLACEHOLDER.findall(template))
+
+
+def numbers_in(template: str) -> frozenset[str]:
+    """Return the names that tell whether other values stand in the plural."""
+    return frozenset(name.partition(":")[2] for name in _PLACEHOLDER.findall(template)) - {"", WORDS}
 
 
 def required_names_in(template: str) -> frozenset[str]:
@@ -62,6 +74,24 @@ def substituted(template: str, values: Mapping[str, str]) -> str:
         return match[1] if all(values.get(name) for name in names_in(match[1])) else ""
 
     chosen = _OPTIONAL.sub(optional, template)
-    text = " ".join(_PLACEHOLDER.sub(lambda match: values.get(match[1], ""), chosen).split())
+    text = " ".join(_PLACEHOLDER.sub(lambda match: _worded(match[1], values), chosen).split())
     text = _DOUBLED.sub(lambda found: found[1], text)
     return _TWICE.sub(r"\1", _ARTICLE.sub(r"\1n ", text))
+
+
+def _worded(placeholder: str, values: Mapping[str, str]) -> str:
+    """Return the value of a placeholder in its format."""
+    name, _, form = placeholder.partition(":")
+    value = values.get(name, "")
+    if form == WORDS:
+        return cardinal(value) if _NUMBER.fullmatch(value) else value
+    return value if not form or not value or values.get(form, "").lower() in _ONE else _plural(value)
+
+
+def _plural(value: str) -> str:
+    """Return the plural of a value's last word: "latte" is "lattes"."""
+    if value.endswith("s") and not value.endswith("ss"):
+        return value
+    if value.endswith(("ss", "ch", "sh")):
+        return f"{value}es"
+    return f"{value}s" if value.endswith(("ay", "ey", "oy", "uy")) else plural(value)
