@@ -16,6 +16,7 @@ from pipelines.dialog.control_words import (
     Control,
     assent_of,
     begins_to_wait,
+    is_complete,
     is_whole,
 )
 from pipelines.dialog.intent_start import (
@@ -154,7 +155,7 @@ def _answered(agent: Agent, state: State, form: Form, event: Understood, assent:
     if assent is Assent.UNCLEAR:
         return _answer_or_miss(agent, state, event)
     if is_listing(agent, form):
-        if assent is Assent.YES:
+        if assent is Assent.YES and not is_complete(words_of(event.text)):
             return ask_again(agent, state)
         return understood(proceed(agent, replace(state, form=replace(form, is_listed=True))))
     if assent is Assent.YES:

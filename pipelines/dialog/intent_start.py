@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from pipelines.dialog.agent.allowed import refusal
+from pipelines.dialog.agent.form import Allowed
+from pipelines.dialog.form_values import unfit_slots
 from pipelines.dialog.item_reading import read_form_turn
 from pipelines.dialog.next_step import listening, proceed, question, speech
 from pipelines.dialog.no_match import miss
@@ -107,6 +109,8 @@ def _with_items(agent: Agent, form: Form, reading: TurnReading, today: str) -> t
     said: list[str] = []
     for one in reading.items:
         refused = {name: it for name, filled in one.items() if (it := refusal(items.parts[name], filled.value, today))}
+        unfit = _unfit(agent, form, {**form.slots, **one})
+        refused |= {name: words for name, words in unfit.items() if name in one}
         said += refused.values()
         kept.append({name: filled for name, filled in one.items() if name not in refused})
     slots = {name: filled for name, filled in form.slots.items() if name not in items.parts}
@@ -124,9 +128,17 @@ def _allowed(
         for name, filled in slots.items()
         if form.slots.get(name) != filled and (said := refusal(described[name], filled.value, today))
     }
+    refused |= _unfit(agent, form, {name: filled for name, filled in slots.items() if name not in refused})
     return {name: filled for name, filled in slots.items() if name not in refused}, tuple(
         dict.fromkeys(refused.values())
     )
+
+
+def _unfit(agent: Agent, form: Form, slots: dict[str, Filled]) -> dict[str, str]:
+    """Return slots with values that do not go with others, and the refusals."""
+    described = agent.slots_of(form.intent)
+    rules = {name: described[name].allow or Allowed() for name in unfit_slots(agent, form.intent, slots)}
+    return {name: rule.refused for name, rule in rules.items()}
 
 
 def continued(agent: Agent, state: State, event: Understood, target: str | None, *, stands_alone: bool) -> Step | None:

@@ -44,7 +44,7 @@ def settled(agent: Agent, state: State, form: Form) -> Form:
         listed = _merged(items, listed)
     slots = {**rest, **(listed[place] if place >= 0 else {})}
     if listed:
-        slots[items.name] = Filled(as_json(listed), words_of_items(items, listed))
+        slots[items.name] = Filled(as_json(items, listed), words_of_items(items, listed))
     slots = {name: slots[name] for name in agent.slots_of(form.intent) if name in slots}
     tries = form.tries
     if place != form.item:
@@ -67,9 +67,10 @@ def is_listing(agent: Agent, form: Form) -> bool:
     return items is not None and bool(form.items) and form.asked == items.name
 
 
-def as_json(listed: Sequence[Item]) -> str:
+def as_json(items: Items, listed: Sequence[Item]) -> str:
     """Return items as fulfilments are told of them: a JSON list of objects."""
-    return json.dumps([{name: filled.value for name, filled in one.items()} for one in listed], ensure_ascii=False)
+    values = [{name: one[name].value for name in items.parts if name in one} for one in listed]
+    return json.dumps(values, ensure_ascii=False)
 
 
 def words_of_items(items: Items, listed: Sequence[Item]) -> str:

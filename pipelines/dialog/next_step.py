@@ -11,6 +11,7 @@ from pipelines.dialog.agent.conditions import holds
 from pipelines.dialog.agent.form import ITEMS
 from pipelines.dialog.agent.template_checks import CHOICES
 from pipelines.dialog.agent.templates import fill, names_in
+from pipelines.dialog.form_values import choices_within, computed, values_of
 from pipelines.dialog.items import settled
 from pipelines.dialog.state import Context, Filled, Form, State
 
@@ -45,9 +46,16 @@ def proceed(agent: Agent, state: State, before: tuple[Action, ...] = ()) -> Step
         for name, slot in intent.slots.items()
         if name not in parts and slot.default is not None and not slot.required and name not in form.slots
     }
+    form = replace(form, slots={**form.slots, **defaults})
     missing = missing_slot(agent, state, form)
+    while (
+        missing and intent.slots[missing].within and len(only := choices_of(agent, replace(form, asked=missing))) == 1
+    ):
+        slots = {**form.slots, missing: Filled(only[0], only[0])}
+        form = settled(agent, state, replace(form, slots=slots))
+        missing = missing_slot(agent, state, form)
     confirming = not missing and intent.confirm is not None
-    form = replace(form, slots={**form.slots, **defaults}, asked=missing, confirming=confirming, changing=False)
+    form = replace(form, asked=missing, confirming=confirming, changing=False)
     if missing or confirming:
         state = replace(state, form=form)
         return state, (*before, *question(agent, state), listening(agent, state))
@@ -62,7 +70,7 @@ def missing_slot(agent: Agent, state: State, form: Form) -> str:
         is_open = slot.required and name not in form.slots and name not in parts
         if slot.type == ITEMS and form.items and form.item < 0:
             is_open = bool(slot.more) and not form.is_listed
-        if is_open and _fits(state, form, slot.when):
+        if is_open and _fits(agent, state, form, slot.when):
             return name
     return ""
 
@@ -72,7 +80,7 @@ def fulfil(agent: Agent, state: State, before: tuple[Action, ...] = ()) -> Step:
     form = state.form
     assert form is not None
     intent = agent.intents[form.intent]
-    if intent.fulfilment is None or not _fits(state, form, intent.fulfil_when):
+    if intent.fulfilment is None or not _fits(agent, state, form, intent.fulfil_when):
         return complete(agent, state, before)
     number = state.next_fulfilment
     form = replace(form, confirming=False, asked="")
@@ -90,7 +98,7 @@ def fulfilment(agent: Agent, state: State) -> Fulfil:
         state.fulfilling,
         intent.fulfilment,
         form.intent,
-        {name: filled.value for name, filled in form.slots.items()},
+        {name: filled.value for name, filled in form.slots.items()} | computed(agent, state, form),
         frozenset(name for name, slot in intent.slots.items() if slot.sensitive),
         state.parameters,
         state.lines,
@@ -111,7 +119,7 @@ def complete(agent: Agent, state: State, before: tuple[Action, ...] = (), say: s
     assert form is not None
     intent = agent.intents[form.intent]
     response = (Say(say, _is_sensitive(intent, say)),) if say else _response(agent, state, form, intent)
-    done = intent.fulfilment is None or _fits(state, form, intent.fulfil_when)
+    done = intent.fulfilment is None or _fits(agent, state, form, intent.fulfil_when)
     opened = tuple(
         Context(name, form.intent, form.slots, life.turns, None if life.seconds is None else state.now + life.seconds)
         for name, life in intent.opens.items()
@@ -183,7 +191,7 @@ def speech(agent: Agent, state: State, template: str) -> tuple[Say, ...]:
     sensitive = False
     if form is not None:
         intent = agent.intents[form.intent]
-        values |= {name: filled.said for name, filled in form.slots.items()}
+        values |= {name: filled.said for name, filled in form.slots.items()} | computed(agent, state, form)
         values[CHOICES] = spoken_list(choices_of(agent, form))
         sensitive = _is_sensitive(intent, template)
     text = fill(template, values)
@@ -194,8 +202,8 @@ def choices_of(agent: Agent, form: Form) -> tuple[str, ...]:
     """Return the values that the slot which is asked for may get, in their order."""
     if form.choices or not form.asked:
         return form.choices
-    values = agent.values_of(form.asked, agent.slots_of(form.intent)[form.asked])
-    return values.values if values is not None else ()
+    known = {name: filled.value for name, filled in form.slots.items()}
+    return choices_within(agent, form.intent, form.asked, known)
 
 
 def listening(agent: Agent, state: State) -> Listen:
@@ -219,10 +227,10 @@ def _is_sensitive(intent: Intent, template: str) -> bool:
 
 
 def _response(agent: Agent, state: State, form: Form, intent: Intent) -> tuple[Say, ...]:
-    said = (answer.say for answer in intent.response if _fits(state, form, answer.when))
+    said = (answer.say for answer in intent.response if _fits(agent, state, form, answer.when))
     return speech(agent, state, next(said, ""))
 
 
-def _fits(state: State, form: Form, when: Mapping[str, str]) -> bool:
-    """Return whether conditions hold for the slots and parameters."""
-    return holds(when, {**state.parameters, **{name: filled.value for name, filled in form.slots.items()}})
+def _fits(agent: Agent, state: State, form: Form, when: Mapping[str, str]) -> bool:
+    """Return whether conditions hold for the values of a form."""
+    return not when or holds(when, values_of(agent, state, form))

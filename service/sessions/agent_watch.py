@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 LOOK_SECONDS = 1.0
 """So often it is looked. A change is read when it is as old: then the files are written to their end."""
 
-_READ = ("*.yaml", "values/*.txt", "sentences/*.txt")
+_READ = ("*.yaml", "values/*.txt", "sentences/*.txt", "tables/*.csv")
 
 
 class AgentWatch:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pipelines.dialog.agent.examples import Examples
+from pipelines.dialog.agent.expressions import ExpressionError, parse
 from pipelines.dialog.agent.form import CLOSED, ITEMS
 from pipelines.dialog.agent.prepositions import prepositions_of
 from pipelines.text.values import ValueKind
@@ -16,12 +18,15 @@ from pipelines.text.values import ValueKind
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pipelines.dialog.agent.expressions import Expression
     from pipelines.dialog.agent.form import AgentForm, Intent, Slot
+    from pipelines.dialog.agent.table import Table
     from pipelines.dialog.agent.value_list import ValueList
 
 AGENT_FILE = "agent.yaml"
 VALUES = "values"
 SENTENCES = "sentences"
+TABLES = "tables"
 TESTS = "tests"
 
 
@@ -61,16 +66,23 @@ class Agent:
         form: the content of ``agent.yaml``.
         values: value lists by name.
         sentences: of every intent that has some, as people say them.
+        tables: by name.
     """
 
     form: AgentForm
     values: Mapping[str, ValueList] = field(default_factory=dict)
     sentences: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    tables: Mapping[str, Table] = field(default_factory=dict)
 
     @cached_property
     def fingerprint(self) -> str:
         """Hash of all that a dialog's state refers to, equal on all replicas."""
-        content = [self.form.model_dump(mode="json"), {name: list(it.values) for name, it in self.values.items()}]
+        content: list[Any] = [
+            self.form.model_dump(mode="json"),
+            {name: list(it.values) for name, it in self.values.items()},
+        ]
+        if self.tables:
+            content.append({name: [dict(row) for row in it.rows] for name, it in self.tables.items()})
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
     @cached_property
@@ -95,6 +107,14 @@ class Agent:
     def items_of(self, intent: str) -> Items | None:
         """Return the list of items of an intent; None where it has none."""
         return self._items.get(intent)
+
+    @cached_property
+    def _computed(self) -> dict[str, dict[str, Expression]]:
+        return {name: _in_order(intent.computed) for name, intent in self.form.intents.items()}
+
+    def computed_of(self, intent: str) -> Mapping[str, Expression]:
+        """Return what is computed in an intent; what others need stands before them."""
+        return self._computed[intent]
 
     @cached_property
     def _intent_names(self) -> dict[str, str]:
@@ -156,3 +176,15 @@ def _with_parts(intent: Intent) -> Intent:
         return intent
     slots = {name: one for own, slot in intent.slots.items() for name, one in ((own, slot), *slot.slots.items())}
     return intent.model_copy(update={"slots": slots})
+
+
+def _in_order(computed: Mapping[str, str]) -> dict[str, Expression]:
+    """Return expressions behind those that they need; without circles."""
+    left: dict[str, Expression] = {}
+    for name, text in computed.items():
+        with contextlib.suppress(ExpressionError):
+            left[name] = parse(text)
+    ordered: dict[str, Expression] = {}
+    while ready := [name for name, it in left.items() if not it.names() & left.keys()]:
+        ordered |= {name: left.pop(name) for name in ready}
+    return ordered

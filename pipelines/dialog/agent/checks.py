@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pipelines.dialog.agent.allowed import faults_of, refusal
-from pipelines.dialog.agent.conditions import compared
+from pipelines.dialog.agent.allowed import faults_of
+from pipelines.dialog.agent.computed_checks import faults_of_computed
+from pipelines.dialog.agent.condition_checks import circles_of, faults_of_condition
 from pipelines.dialog.agent.form import CLOSED
 from pipelines.dialog.agent.fulfilment_checks import faults_of_fulfilments
 from pipelines.dialog.agent.item_checks import faults_of_items
@@ -86,14 +87,14 @@ def _texts(agent: Agent) -> Iterator[tuple[Place, str]]:
 
 
 def _of_intent(agent: Agent, name: str, intent: Intent) -> Iterator[tuple[Place, str]]:
-    known = {*intent.slots, *agent.form.parameters}
+    known = {*intent.slots, *intent.computed, *agent.form.parameters}
     for index, answer in enumerate(intent.response):
         place: Place = ("response", index)
         yield from ((place, message) for message in faults_of_template(answer.say, known, "slots and parameters"))
         for key, value in answer.when.items():
-            yield from ((place, message) for message in _condition(agent, intent, key, value))
+            yield from ((place, message) for message in faults_of_condition(agent, intent, key, value))
     for key, value in intent.fulfil_when.items():
-        yield from ((("fulfil_when",), message) for message in _condition(agent, intent, key, value))
+        yield from ((("fulfil_when",), message) for message in faults_of_condition(agent, intent, key, value))
     if intent.fulfil_when and not (intent.fulfilment and intent.response):
         yield ("fulfil_when",), "`fulfil_when` needs a `fulfilment`, and a `response` for all other values: add them"
     if intent.response and all(answer.when for answer in intent.response):
@@ -105,6 +106,8 @@ def _of_intent(agent: Agent, name: str, intent: Intent) -> Iterator[tuple[Place,
             ((key,), message)
             for message in faults_of_template(getattr(intent, key) or "", known, "slots and parameters")
         )
+    yield from circles_of(intent)
+    yield from faults_of_computed(agent, intent, name)
     yield from faults_of_items(agent, agent.form.intents[name])
     for shared in sorted(intent.slots.keys() & agent.form.parameters.keys()):
         yield ("slots", shared), f"{shared!r} is a parameter as well: rename one of the two"
@@ -116,29 +119,8 @@ def _of_intent(agent: Agent, name: str, intent: Intent) -> Iterator[tuple[Place,
         if items is not None and slot_name in items.parts:
             own = ("slots", items.name, *own)
         for key, value in slot.when.items():
-            yield from (((*own, "when"), message) for message in _condition(agent, intent, key, value))
+            yield from (((*own, "when"), message) for message in faults_of_condition(agent, intent, key, value))
         yield from (((*own, *inner), message) for inner, message in _of_slot(agent, known, slot_name, slot))
-
-
-def _condition(agent: Agent, intent: Intent, key: str, value: str) -> Iterator[str]:
-    if key in agent.form.parameters:
-        return
-    sign, value = compared(value)
-    slot = intent.slots.get(key)
-    if slot is None:
-        yield f"`when` names {key!r}, which is no slot or parameter: write one of {_listed(intent, agent)}"
-    elif slot.type == CLOSED:
-        values = agent.values.get(slot.values or key)
-        if values is not None and value not in values.values:
-            yield f"`when`: {value!r} is no value of {key!r}: write one of {', '.join(values.values[:10])}"
-        if sign in {"<", ">", "<=", ">="}:
-            yield f"`when`: values of {key!r} have no order: write a value, or != and a value"
-    elif not sign and refusal(slot, value):
-        yield f"`when`: {value!r} is never allowed for {key!r}, so that this is never true: write another value"
-
-
-def _listed(intent: Intent, agent: Agent) -> str:
-    return ", ".join((*intent.slots, *agent.form.parameters)) or "those that you add"
 
 
 def _of_slot(agent: Agent, known: set[str], name: str, slot: Slot) -> Iterator[tuple[Place, str]]:

@@ -6,12 +6,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from pipelines.dialog.agent.agent import AGENT_FILE, SENTENCES, TESTS, VALUES, Agent
+from pipelines.dialog.agent.agent import AGENT_FILE, SENTENCES, TABLES, TESTS, VALUES, Agent
 from pipelines.dialog.agent.checks import check_whole
+from pipelines.dialog.agent.computed_checks import faults_of_tables
 from pipelines.dialog.agent.form import AgentForm
 from pipelines.dialog.agent.form_problems import validated
 from pipelines.dialog.agent.problems import AgentError, Problem
 from pipelines.dialog.agent.scripts import Script, read_scripts
+from pipelines.dialog.agent.table import read_table
 from pipelines.dialog.agent.value_list import read_values
 from pipelines.dialog.agent.yaml_file import read_text, read_yaml
 
@@ -85,6 +87,7 @@ def _read(folder: Path) -> tuple[Agent | None, list[Problem]]:
     reading = _Reading()
     values = {path.stem: reading.attempt(partial(read_values, path)) for path in _texts_in(folder / VALUES)}
     sentences = {path.stem: reading.attempt(partial(_read_sentences, path)) for path in _texts_in(folder / SENTENCES)}
+    tables = {path.stem: reading.attempt(partial(read_table, path)) for path in sorted((folder / TABLES).glob("*.csv"))}
     file = reading.attempt(lambda: read_yaml(folder / AGENT_FILE))
     form = reading.attempt(lambda: validated(AgentForm, file, file.content)) if file is not None else None
     if file is None or form is None:
@@ -93,7 +96,9 @@ def _read(folder: Path) -> tuple[Agent | None, list[Problem]]:
         form,
         {name: found for name, found in values.items() if found is not None},
         {name: found for name, found in sentences.items() if found is not None},
+        {name: found for name, found in tables.items() if found is not None},
     )
+    reading.problems += faults_of_tables(agent, folder / TABLES)
     reading.problems += check_whole(agent, file)
     for name in sorted(sentences.keys() - form.intents.keys()):
         message = f"there is no intent {name!r} in {AGENT_FILE}: name the file after an intent, or add one"

@@ -114,6 +114,7 @@ class Slot(_Form):
         slots: of each item of a list.
         say: words of an item, from its slots.
         more: asked after each item, until nothing else is wanted; empty: it is not asked for more.
+        within: table whose lines tell which of its values go with those of other slots.
     """
 
     type: SlotType
@@ -135,6 +136,7 @@ class Slot(_Form):
     slots: dict[Name, Slot] = Field(default_factory=dict, max_length=MAX_SLOTS)
     say: Text | None = None
     more: Texts = ()
+    within: Name | None = None
 
 
 class Answer(_Form):
@@ -176,6 +178,7 @@ class Intent(_Form):
         follows: contexts in which values of its slots alone ask for it again ("and on Sundays?").
         heard_as: names of the engine's intents that mean it, besides its own name.
         then: what the dialog does when it is done.
+        computed: values that are computed from others, by name.
     """
 
     slots: dict[Name, Slot] = Field(default_factory=dict, max_length=MAX_SLOTS)
@@ -189,6 +192,7 @@ class Intent(_Form):
     follows: Names = ()
     heard_as: Names = ()
     then: Then = "continue"
+    computed: dict[Name, Text] = Field(default_factory=dict, max_length=MAX_SLOTS)
 
 
 class NoInput(_Form):

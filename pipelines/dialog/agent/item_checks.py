@@ -50,5 +50,7 @@ def _of_list(agent: Agent, intent: Intent, slot: Slot) -> Iterator[tuple[Place, 
     for message in faults_of_template(slot.say or "", {*slot.slots}, "slots of an item"):
         yield ("say",), message
     for index, text in enumerate(slot.more):
-        for message in faults_of_template(text, {*intent.slots, *agent.form.parameters}, "slots and parameters"):
+        for message in faults_of_template(
+            text, {*intent.slots, *intent.computed, *agent.form.parameters}, "slots and parameters"
+        ):
             yield ("more", index), message
