@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -57,6 +57,10 @@ class ToolResult:
     """Whether it could not be done."""
     parameters: Mapping[str, str] = field(default_factory=dict, hash=False)
     """Session parameters that change."""
+    ask_again: str = ""
+    """With `failed`: slot that the agent asks for anew; all others stay. "": the intent ends."""
+    offers: Sequence[str] = ()
+    """Values that this slot may get, which the agent offers: at most 10."""
 
 
 Tool: TypeAlias = Callable[[ToolCall], Awaitable["ToolResult | None"]] | Callable[[ToolCall], "ToolResult | None"]
@@ -86,6 +90,8 @@ def tool_result_request(call_id: str, result: ToolResult) -> pb.ConverseRequest:
                 say=result.say,
                 failed=result.failed,
                 parameters=result.parameters,
+                ask_again=result.ask_again,
+                offers=result.offers,
             )
         )
 

@@ -169,6 +169,10 @@ export interface ToolResult {
   failed?: boolean;
   /** Session parameters that change. */
   parameters?: Record<string, string>;
+  /** With `failed`: slot that the agent asks for anew. */
+  askAgain?: string;
+  /** Values that this slot may get, which the agent offers. */
+  offers?: string[];
 }
 
 /** What the service says. Places are in seconds from the start of the conversation's audio. */

@@ -155,9 +155,9 @@ export class Conversation {
   }
 
   /** Sends what came of a tool that the agent has asked for: of a `toolCall` event, by its id. */
-  sendToolResult(id, { slots = {}, say = "", failed = false, parameters = {} } = {}) {
+  sendToolResult(id, { slots = {}, say = "", failed = false, parameters = {}, askAgain = "", offers = [] } = {}) {
     this.#checkOpen();
-    this.#send(JSON.stringify({ toolResult: { id, slots, say, failed, parameters } }));
+    this.#send(JSON.stringify({ toolResult: { id, slots, say, failed, parameters, askAgain, offers } }));
   }
 
   /** Says that nothing more will be sent: the conversation ends when everything was answered. */

@@ -54,6 +54,7 @@ class Fulfil:
         parameters: session parameters.
         lines: what was said last, the latest last, where a language model of the agent is shown it.
         passage: text that the turn's answer stands in, likewise.
+        is_check: whether it checks values of a form that is being filled, and does nothing.
     """
 
     number: int
@@ -64,6 +65,7 @@ class Fulfil:
     parameters: Mapping[str, str] = field(default_factory=dict)
     lines: tuple[Line, ...] = ()
     passage: str = field(default="", repr=False)
+    is_check: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,10 +52,7 @@ def hear(agent: Agent, state: State, event: Understood) -> Step:
     words = words_of(event.text)
     control = control_of(words)
     if state.fulfilling:
-        if control is Control.CANCEL or is_refusal(words):
-            return state, speech(agent, state, agent.form.too_late)
-        held = (*state.held, event) if len(state.held) < MAX_HELD else state.held
-        return replace(state, held=held), speech(agent, state, agent.form.wait)
+        return _hear_busy(agent, state, event, control)
     state = _spoken_by(agent, replace(_older(state), silences=0), event)
     if not words:
         return miss(agent, state)
@@ -69,6 +66,20 @@ def hear(agent: Agent, state: State, event: Understood) -> Step:
         return follow(agent, state, event, event.lead)
     first, *others = divide(agent, event, state.form)
     return _hear_wish(agent, replace(state, wishes=(*others, *state.wishes)), first)
+
+
+def _hear_busy(agent: Agent, state: State, event: Understood, control: Control | None) -> Step:
+    """Take a turn while a fulfilment or a check runs."""
+    form = state.form
+    is_check = form is not None and bool(form.checking)
+    if form is not None and is_check and control in {Control.CANCEL, Control.GOODBYE, Control.HUMAN}:
+        # Its result counts no more, and it is asked again if the form goes on.
+        form = replace(form, checking="", checked={})
+        return steer(agent, replace(state, form=form, fulfilling=0, held=()), control, event)
+    if not is_check and (control is Control.CANCEL or is_refusal(words_of(event.text))):
+        return state, speech(agent, state, agent.form.too_late)
+    held = (*state.held, event) if len(state.held) < MAX_HELD else state.held
+    return replace(state, held=held), speech(agent, state, agent.form.wait)
 
 
 def _is_for_another(agent: Agent, state: State, event: Understood) -> bool:
@@ -136,7 +147,12 @@ def press(agent: Agent, state: State, event: Dtmf) -> Step:
 def _without_talk(agent: Agent, state: State) -> State:
     """End a language model that still talks, and ignore its result."""
     form = state.form
-    if not state.fulfilling or form is None or agent.intents[form.intent].fulfilment not in agent.talking_fulfilments:
+    if (
+        not state.fulfilling
+        or form is None
+        or form.checking
+        or agent.intents[form.intent].fulfilment not in agent.talking_fulfilments
+    ):
         return state
     return replace(state, fulfilling=0, form=(state.suspended or (None,))[-1], suspended=state.suspended[:-1])
 

@@ -122,12 +122,14 @@ class FulfilmentFailed:
 
     Attributes:
         ask_again: slot of the intent that is asked for anew, and all others stay; "": the intent ends.
+        offers: values that it may get, as far as is known.
     """
 
     now: float
     number: int
     say: str = ""
     ask_again: str = ""
+    offers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

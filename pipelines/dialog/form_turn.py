@@ -41,6 +41,7 @@ from pipelines.dialog.next_step import (
 )
 from pipelines.dialog.no_match import miss
 from pipelines.dialog.slot_values import slot_named
+from pipelines.dialog.state import Filled
 from pipelines.dialog.steering import steer
 from pipelines.dialog.wishes import is_for_later
 from pipelines.stages.questions import OPENING, PROPOSING, asks, question_in
@@ -71,6 +72,13 @@ def form_turn(agent: Agent, state: State, form: Form, event: Understood) -> Step
     is_question = _is_question(form, event, reading)
     if (aside := _aside(agent, state, form, event, reading, is_question=is_question)) is not None:
         return aside
+    if (
+        form.is_offered
+        and form.choices
+        and is_whole(words)
+        and (answered := _to_offer(agent, state, form, words)) is not None
+    ):
+        return answered
     is_answerable = form.confirming or form.changing or is_listing(agent, form)
     assent = _assent(agent, state, form, words) if is_answerable else None
     if assent is Assent.NO and _asks_back(event.text, reading):
@@ -92,6 +100,17 @@ def form_turn(agent: Agent, state: State, form: Form, event: Understood) -> Step
     if changed is None and (assent is not None or names_change):
         changed = _answered(agent, state, form, event, assent or Assent.NO)
     return changed if changed is not None else _answer_or_miss(agent, state, event)
+
+
+def _to_offer(agent: Agent, state: State, form: Form, words: Sequence[Word]) -> Step | None:
+    """Take yes and no to the values that a check offers; None: it is neither."""
+    assent = assent_of(words)
+    if assent is Assent.YES and len(form.choices) == 1:
+        slots = {**form.slots, form.asked: Filled(form.choices[0], form.choices[0])}
+        return understood(proceed(agent, replace(state, form=replace(form, slots=slots, choices=()))))
+    if assent is Assent.NO:
+        return miss(agent, replace(state, form=replace(form, choices=())))
+    return None
 
 
 def _asks_back(text: str, reading: TurnReading) -> bool:

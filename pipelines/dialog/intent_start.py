@@ -90,7 +90,13 @@ def take(agent: Agent, state: State, form: Form, reading: TurnReading, today: st
     if reading.choosing:
         slots.pop(reading.choosing, None)
         form = replace(
-            form, slots=slots, asked=reading.choosing, choices=reading.choices, confirming=False, changing=False
+            form,
+            slots=slots,
+            asked=reading.choosing,
+            choices=reading.choices,
+            is_offered=False,
+            confirming=False,
+            changing=False,
         )
         return ask_again(agent, replace(state, form=form))
     return proceed(agent, replace(state, form=replace(form, slots=slots, choices=())), before)

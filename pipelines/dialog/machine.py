@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from pipelines.dialog import caller_turn, events, history
 from pipelines.dialog.actions import Say
+from pipelines.dialog.form_checks import refuse, take_check
 from pipelines.dialog.next_step import (
     complete,
     finish,
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from pipelines.dialog.agent.agent import Agent
     from pipelines.dialog.next_step import Step
-    from pipelines.dialog.state import Form, State
+    from pipelines.dialog.state import State
 
 
 def step(agent: Agent, state: State, event: events.Event) -> Step:
@@ -84,6 +85,8 @@ def _resumed(agent: Agent, state: State) -> Step:
     if not state.fulfilling or form is None:
         return replace(state, fulfilling=0), ()
     intent = agent.intents[form.intent]
+    if form.checking:
+        return state, (*speech(agent, state, agent.form.wait), fulfilment(agent, state))
     # Values of sensitive slots may be left out of what is stored.
     if not missing_slot(agent, state, form) and intent.fulfilment in agent.repeatable_fulfilments:
         return state, (*speech(agent, state, agent.form.wait), fulfilment(agent, state))
@@ -125,14 +128,14 @@ def _fulfilled(agent: Agent, state: State, event: events.Fulfilled | events.Fulf
         known = agent.slots_of(form.intent).keys() - listed
         slots = {name: Filled(value, value) for name, value in event.slots.items() if name in known}
         parameters = {**state.parameters, **_declared(agent, event.parameters)}
-        state = replace(state, form=replace(form, slots={**form.slots, **slots}), parameters=parameters)
-        state, actions = complete(agent, state, say=event.say)
-    else:
-        failure = (Say(event.say),) if event.say else speech(agent, state, agent.form.failed)
-        if event.ask_again in form.slots:
-            state, actions = _asked_again(agent, state, form, event.ask_again, failure)
+        form = replace(form, slots={**form.slots, **slots})
+        state = replace(state, form=form, parameters=parameters)
+        if form.checking:
+            state, actions = take_check(agent, state, form, event)
         else:
-            state, actions = resume(agent, replace(state, form=None), failure)
+            state, actions = complete(agent, state, say=event.say)
+    else:
+        state, actions = refuse(agent, state, form, event)
     for waiting in held:
         if state.ended or state.fulfilling:
             state = replace(state, held=(*state.held, waiting)) if not state.ended else state
@@ -140,11 +143,3 @@ def _fulfilled(agent: Agent, state: State, event: events.Fulfilled | events.Fulf
         state, more = caller_turn.hear(agent, state, waiting)
         actions = (*(action for action in actions if isinstance(action, Say)), *more)
     return state, actions
-
-
-def _asked_again(agent: Agent, state: State, form: Form, slot: str, said: tuple[Say, ...]) -> Step:
-    """Ask again for one slot of a form: "nine is taken, ten or eleven?"."""
-    slots = {name: filled for name, filled in form.slots.items() if name != slot}
-    state = replace(state, form=replace(form, slots=slots, asked=slot, confirming=False))
-    asks = any(say.text.rstrip().endswith("?") for say in said)
-    return state, (*said, *(() if asks else question(agent, state)), listening(agent, state))

@@ -13,6 +13,7 @@ from pipelines.dialog.agent.template_checks import CHOICES
 from pipelines.dialog.agent.templates import fill, names_in
 from pipelines.dialog.form_values import choices_within, computed, values_of
 from pipelines.dialog.items import settled
+from pipelines.dialog.open_checks import open_check
 from pipelines.dialog.state import Context, Filled, Form, State
 
 if TYPE_CHECKING:
@@ -54,12 +55,23 @@ def proceed(agent: Agent, state: State, before: tuple[Action, ...] = ()) -> Step
         slots = {**form.slots, missing: Filled(only[0], only[0])}
         form = settled(agent, state, replace(form, slots=slots))
         missing = missing_slot(agent, state, form)
+    if (due := open_check(agent, form))[0]:
+        return _check(agent, replace(state, form=form), form, *due, before)
     confirming = not missing and intent.confirm is not None
     form = replace(form, asked=missing, confirming=confirming, changing=False)
     if missing or confirming:
         state = replace(state, form=form)
         return state, (*before, *question(agent, state), listening(agent, state))
     return fulfil(agent, replace(state, form=form), before)
+
+
+def _check(agent: Agent, state: State, form: Form, name: str, mark: str, before: tuple[Action, ...]) -> Step:
+    """Ask a check, before the form goes on."""
+    number = state.next_fulfilment
+    form = replace(form, asked="", confirming=False, changing=False, checking=name)
+    form = replace(form, checked={**form.checked, name: mark}, choices=(), is_offered=False)
+    state = replace(state, form=form, fulfilling=number, next_fulfilment=number + 1, checks=state.checks + 1)
+    return state, (*before, fulfilment(agent, state))
 
 
 def missing_slot(agent: Agent, state: State, form: Form) -> str:
@@ -93,16 +105,18 @@ def fulfilment(agent: Agent, state: State) -> Fulfil:
     form = state.form
     assert form is not None
     intent = agent.intents[form.intent]
-    assert intent.fulfilment is not None
+    name = form.checking or intent.fulfilment
+    assert name is not None
     return Fulfil(
         state.fulfilling,
-        intent.fulfilment,
+        name,
         form.intent,
         {name: filled.value for name, filled in form.slots.items()} | computed(agent, state, form),
         frozenset(name for name, slot in intent.slots.items() if slot.sensitive),
         state.parameters,
         state.lines,
         state.passage,
+        bool(form.checking),
     )
 
 
@@ -157,14 +171,14 @@ def question(agent: Agent, state: State) -> tuple[Say, ...]:
         return ()
     intent = agent.intents[form.intent]
     if form.choices:
+        if form.is_offered:
+            return speech(agent, state, agent.form.offer)
         slot = intent.slots.get(form.asked)
         return (Say(f"Do you mean {spoken_list(form.choices)}?", slot is not None and slot.sensitive),)
     if form.asked:
         slot = intent.slots[form.asked]
         prompts = slot.more if slot.more and form.items else slot.prompt
-        if not prompts:
-            return ()
-        return speech(agent, state, prompts[min(form.tries.get(form.asked, 0), len(prompts) - 1)])
+        return speech(agent, state, prompts[min(form.tries.get(form.asked, 0), len(prompts) - 1)]) if prompts else ()
     if form.confirming and intent.confirm:
         return speech(agent, state, intent.confirm)
     return speech(agent, state, agent.form.change) if form.changing else ()

@@ -120,14 +120,14 @@ class _Stage:
                 case End():
                     self.ended = action.reason
                 case Fulfil():
-                    self.fulfilled.append(action)
+                    self.fulfilled += [] if action.is_check else [action]
                     self._take(self._result(action.number, turn), turn)
 
     def _result(self, number: int, turn: Turn | None) -> events.Fulfilled | events.FulfilmentFailed:
         """Return the scripted end of a turn's fulfilment; None: the dialog's start."""
         if turn is not None and turn.fulfilment == "failed":
-            return events.FulfilmentFailed(self.now, number)
-        return events.Fulfilled(self.now, number, turn.result if turn is not None else {})
+            return events.FulfilmentFailed(self.now, number, turn.says, turn.ask_again, turn.offers)
+        return events.Fulfilled(self.now, number, turn.result if turn else {}, turn.says if turn else "")
 
     def _outcome(self) -> Outcome:
         form = self.state.form

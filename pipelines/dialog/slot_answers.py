@@ -63,9 +63,12 @@ def chosen_value(agent: Agent, form: Form, event: Understood) -> str | None:
     """Return the value chosen by its place; "" for a wrong place, None for none."""
     slot = agent.slots_of(form.intent)[form.asked]
     values = agent.values_of(form.asked, slot)
-    if values is None:
+    if values is None and not (form.is_offered and form.choices):
         return None
-    offered = form.choices or (values.values if slot.choices else ())
+    if values is None and any(one.kind is ValueKind.NUMBER for one in event.understanding.values):
+        # "Ten" of ten and eleven o'clock is no place.
+        return None
+    offered = form.choices or (values.values if values is not None and slot.choices else ())
     place = _place_chosen(event, len(offered)) if offered else None
     return None if place is None else offered[place] if place >= 0 else ""
 

@@ -44,6 +44,10 @@ class Form(Struct, frozen=True):
         items: those of the intent's list, with their slots.
         item: place of the one whose slots are asked for, which stand in ``slots`` meanwhile; -1: none.
         is_listed: whether the caller wants no further items.
+        is_offered: whether ``choices`` are what a check offers in place of a value.
+        checking: the check that runs; "": none.
+        checked: by check, a mark of the values that it was asked about last.
+        refusals: how often checks have refused values.
     """
 
     intent: str
@@ -56,6 +60,10 @@ class Form(Struct, frozen=True):
     items: tuple[dict[str, Filled], ...] = ()
     item: int = -1
     is_listed: bool = False
+    is_offered: bool = False
+    checking: str = ""
+    checked: dict[str, str] = field(default_factory=dict)
+    refusals: int = 0
 
 
 class Context(Struct, frozen=True):
@@ -109,6 +117,7 @@ class State(Struct, frozen=True):
         held: turns of the caller that wait until it is done.
         wishes: further wishes of a turn, which wait until the one before is done.
         next_fulfilment: number of the next fulfilment.
+        checks: how many of the fulfilments were checks, which do nothing.
         ended: how the dialog ended; "": it goes on.
         lines: what was said last, the latest last, where a language model of the agent is shown it.
         passage: text that the last turn's answer stands in, likewise.
@@ -128,7 +137,13 @@ class State(Struct, frozen=True):
     held: tuple[Understood, ...] = ()
     wishes: tuple[Understood, ...] = ()
     next_fulfilment: int = 1
+    checks: int = 0
     ended: str = ""
     lines: tuple[Line, ...] = ()
     passage: str = ""
     known: dict[str, Filled] = field(default_factory=dict)
+
+    @property
+    def has_acted(self) -> bool:
+        """True if anything was carried out."""
+        return self.next_fulfilment - self.checks > 1

@@ -76,7 +76,7 @@ def steer(  # noqa: PLR0911, PLR0912 - one a control
         case Control.WAIT:
             return understood((state, (*speech(agent, state, agent.form.hold), listening(agent, state))))
         case Control.CANCEL:
-            is_done = state.form is None and state.next_fulfilment > 1
+            is_done = state.form is None and state.has_acted
             text = agent.form.too_late if is_done else agent.form.cancelled
             return understood(resume(agent, replace(state, wishes=()), speech(agent, state, text)))
         case Control.HELP:
@@ -125,7 +125,7 @@ def _done(agent: Agent, state: State, event: Understood) -> Step:
         return understood(proceed(agent, state))
     if form.confirming and assent_of(words_of(event.text)) is Assent.YES:
         return understood(fulfil(agent, state))
-    if form.asked and state.next_fulfilment > 1:
+    if form.asked and state.has_acted:
         # What was wanted is done.
         return finish(agent, state, "end")
     return miss(agent, state)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pipelines.dialog.events import Fulfilled, FulfilmentFailed
+from pipelines.dialog.form_checks import MAX_OFFERS
 from pipelines.messages import Notice, NoticeCode, ToolCall
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ class ToolResult:
         say: what is said in place of the agent's own words; "": those.
         failed: whether it could not be done.
         parameters: session parameters that change.
+        ask_again: slot that is asked for anew where it failed; "": none.
+        offers: values that it may get.
     """
 
     id: str
@@ -43,6 +46,8 @@ class ToolResult:
     say: str = field(default="", repr=False)
     failed: bool = False
     parameters: Mapping[str, str] = field(default_factory=dict, repr=False)
+    ask_again: str = ""
+    offers: tuple[str, ...] = field(default=(), repr=False)
 
 
 class ToolDesk:
@@ -116,6 +121,7 @@ class ToolDesk:
         known = self._agent.slots_of(waiting[0].intent)
         for what, named, there in (
             ("slot", result.slots, known),
+            ("slot", {result.ask_again: ""} if result.ask_again else {}, known),
             ("parameter", result.parameters, self._agent.form.parameters),
         ):
             for name, value in named.items():
@@ -125,6 +131,8 @@ class ToolDesk:
                     return f"has a value of {what} {name!r} over {MAX_VALUE_CHARACTERS:,} characters: shorten it"
         if len(result.say) > MAX_SAY_CHARACTERS:
             return f"says {len(result.say):,} characters: {MAX_SAY_CHARACTERS:,} are the most"
+        if len(result.offers) > MAX_OFFERS or any(len(one) > MAX_VALUE_CHARACTERS for one in result.offers):
+            return f"offers too much: {MAX_OFFERS} values of {MAX_VALUE_CHARACTERS:,} characters are the most"
         return ""
 
     def _remember(self, call_id: str, fault: str) -> None:
@@ -155,8 +163,10 @@ class ToolFulfiller:
             session: the dialog's name among all dialogs.
         """
         result = await self.desk.call(task, f"{session}-{task.number}", self.deadline_seconds)
-        if result is None or result.failed:
-            yield FulfilmentFailed(self.clock(), task.number, result.say if result else "")
+        if result is None:
+            yield FulfilmentFailed(self.clock(), task.number)
+        elif result.failed:
+            yield FulfilmentFailed(self.clock(), task.number, result.say, result.ask_again, result.offers)
         else:
             yield Fulfilled(self.clock(), task.number, result.slots, result.say, result.parameters)
 

@@ -75,7 +75,8 @@ class DialogTurn:
     @property
     def fulfilled(self) -> tuple[Fulfil, ...]:
         """Fulfilments for the caller's program."""
-        return tuple(it for it in self.actions if isinstance(it, Fulfil) and it not in (*self.begun, *self.done))
+        fulfilments = (it for it in self.actions if isinstance(it, Fulfil) and not it.is_check)
+        return tuple(it for it in fulfilments if it not in (*self.begun, *self.done))
 
     @property
     def asks_again(self) -> bool:

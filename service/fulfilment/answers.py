@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 
 from pipelines.dialog.events import Fulfilled, FulfilmentFailed
+from pipelines.dialog.form_checks import MAX_OFFERS
 from service.fulfilment.http_calls import CallFailedError
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         failed: whether it could not be done.
         parameters: session parameters that change.
         ask_again: slot that is asked for anew where it failed; "": none.
+        offers: values that it may get.
     """
 
     slots: Annotated[dict[_Name, _Text | int | float], msgspec.Meta(max_length=MAX_VALUES)] = {}
@@ -37,6 +39,7 @@ class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     failed: bool = False
     parameters: Annotated[dict[_Name, _Text], msgspec.Meta(max_length=MAX_VALUES)] = {}
     ask_again: _Name = ""
+    offers: Annotated[tuple[_Text, ...], msgspec.Meta(max_length=MAX_OFFERS)] = ()
 
 
 def read_answer(body: bytes, agent: Agent, intent: str) -> Answer:
@@ -69,7 +72,7 @@ def _check_names(what: str, names: Mapping[str, object], known: Mapping[str, obj
 def to_event(answer: Answer, task: Fulfil, now: float) -> Fulfilled | FulfilmentFailed:
     """Make the event for the dialog of an answer."""
     if answer.failed:
-        return FulfilmentFailed(now, task.number, answer.say, answer.ask_again)
+        return FulfilmentFailed(now, task.number, answer.say, answer.ask_again, answer.offers)
     slots = {
         name: format(value, ".15g") if isinstance(value, float) else str(value) for name, value in answer.slots.items()
     }

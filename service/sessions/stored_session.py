@@ -110,7 +110,7 @@ def without_sensitive(agent: Agent, state: State) -> State:
         form = replace(form, choices=()) if sensitive else form
         if len(slots) == len(form.slots):
             return form
-        form = replace(form, slots=slots, confirming=False, changing=False, choices=())
+        form = replace(form, slots=slots, confirming=False, changing=False, choices=(), checked={})
         return replace(form, asked=missing_slot(agent, state, form))
 
     def context_without(context: Context) -> Context:

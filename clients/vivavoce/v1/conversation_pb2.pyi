@@ -635,7 +635,7 @@ class ToolCall(_message.Message):
     def __init__(self, id: _Optional[str] = ..., name: _Optional[str] = ..., intent: _Optional[str] = ..., arguments: _Optional[_Mapping[str, str]] = ..., deadline: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., parameters: _Optional[_Mapping[str, str]] = ...) -> None: ...
 
 class ToolResult(_message.Message):
-    __slots__ = ("id", "slots", "say", "failed", "parameters")
+    __slots__ = ("id", "slots", "say", "failed", "parameters", "ask_again", "offers")
     class SlotsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -655,12 +655,16 @@ class ToolResult(_message.Message):
     SAY_FIELD_NUMBER: _ClassVar[int]
     FAILED_FIELD_NUMBER: _ClassVar[int]
     PARAMETERS_FIELD_NUMBER: _ClassVar[int]
+    ASK_AGAIN_FIELD_NUMBER: _ClassVar[int]
+    OFFERS_FIELD_NUMBER: _ClassVar[int]
     id: str
     slots: _containers.ScalarMap[str, str]
     say: str
     failed: bool
     parameters: _containers.ScalarMap[str, str]
-    def __init__(self, id: _Optional[str] = ..., slots: _Optional[_Mapping[str, str]] = ..., say: _Optional[str] = ..., failed: _Optional[bool] = ..., parameters: _Optional[_Mapping[str, str]] = ...) -> None: ...
+    ask_again: str
+    offers: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, id: _Optional[str] = ..., slots: _Optional[_Mapping[str, str]] = ..., say: _Optional[str] = ..., failed: _Optional[bool] = ..., parameters: _Optional[_Mapping[str, str]] = ..., ask_again: _Optional[str] = ..., offers: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class ReplyHeld(_message.Message):
     __slots__ = ("turn", "position")

@@ -201,10 +201,10 @@ test("a tool is asked for, and its result is sent", async () => {
   const told = events.find((event) => event.type === "toolCall");
   assert.deepEqual(told, { ...call, type: "toolCall", deadline: 30, parameters: {} });
   conversation.sendToolResult(told.id, { slots: { mode: "5" }, say: "Done." });
-  conversation.sendToolResult(told.id);
+  conversation.sendToolResult(told.id, { failed: true, askAgain: "mode", offers: ["4"] });
   assert.deepEqual(socket.requests, [
-    { toolResult: { id: "a-1", slots: { mode: "5" }, say: "Done.", failed: false, parameters: {} } },
-    { toolResult: { id: "a-1", slots: {}, say: "", failed: false, parameters: {} } },
+    { toolResult: { id: "a-1", slots: { mode: "5" }, say: "Done.", failed: false, parameters: {}, askAgain: "", offers: [] } },
+    { toolResult: { id: "a-1", slots: {}, say: "", failed: true, parameters: {}, askAgain: "mode", offers: ["4"] } },
   ]);
   conversation.close();
 });

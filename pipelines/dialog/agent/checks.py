@@ -80,6 +80,9 @@ def _texts(agent: Agent) -> Iterator[tuple[Place, str]]:
     form, parameters = agent.form, set(agent.form.parameters)
     texts: list[tuple[Place, str]] = [((key,), getattr(form, key) or "") for key in _TEXTS]
     texts.append((("return",), form.return_))
+    yield from (
+        (("offer",), message) for message in faults_of_template(form.offer, {*parameters, CHOICES}, "parameters")
+    )
     texts += [(("no_input", "say", index), text) for index, text in enumerate(form.no_input.say)]
     texts += [(("no_match", "say", index), text) for index, text in enumerate(form.no_match.say)]
     for place, text in texts:

@@ -179,6 +179,7 @@ class Intent(_Form):
         heard_as: names of the engine's intents that mean it, besides its own name.
         then: what the dialog does when it is done.
         computed: values that are computed from others, by name.
+        check: fulfilments that are asked while the form is filled, each with the slots that it checks.
     """
 
     slots: dict[Name, Slot] = Field(default_factory=dict, max_length=MAX_SLOTS)
@@ -193,6 +194,7 @@ class Intent(_Form):
     heard_as: Names = ()
     then: Then = "continue"
     computed: dict[Name, Text] = Field(default_factory=dict, max_length=MAX_SLOTS)
+    check: dict[Name, Names] = Field(default_factory=dict, max_length=MAX_PROMPTS)
 
 
 class NoInput(_Form):
@@ -232,6 +234,7 @@ class AgentForm(_Form):
         fallback: intent that begins where a turn is not understood outside of any intent; None: ``no_match`` is said.
         help: said where the caller asks for help outside of any intent.
         cancelled: said where the caller gives up an intent.
+        offer: asked where a check offers other values, as ``{choices}``.
         change: said where the caller denies the confirmation and says no more.
         wait: said where the caller speaks while a fulfilment runs.
         hold: said where the caller asks to wait.
@@ -259,6 +262,7 @@ class AgentForm(_Form):
     fallback: Name | None = None
     help: Text = "Tell me what I can do for you."
     cancelled: Text = "All right, never mind."
+    offer: Text = "Would {choices} do?"
     change: Text = "What shall I change?"
     wait: Text = "One moment, please."
     hold: Text = "Take your time."

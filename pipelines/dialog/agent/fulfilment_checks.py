@@ -27,6 +27,9 @@ def faults_of_fulfilments(agent: Agent) -> Iterator[tuple[Place, str]]:
     if model is not None:
         yield from ((("language_model", *place), message) for place, message in _of_leader(agent, model))
     if not fulfilments:
+        for name, intent in agent.intents.items():
+            for check in intent.check:
+                yield ("intents", name, "check", check), f"nothing carries {check!r} out: add it to `fulfilments`"
         return
     for name, intent in agent.intents.items():
         if intent.fulfilment is not None and intent.fulfilment not in fulfilments:
@@ -34,9 +37,11 @@ def faults_of_fulfilments(agent: Agent) -> Iterator[tuple[Place, str]]:
             cure = f"write {near[0]!r}" if near else "add it there; `reply: {}` tells the caller's program"
             message = f"`fulfilments` has no {intent.fulfilment!r}: {cure}"
             yield ("intents", name, "fulfilment"), message
+    for name, intent in agent.intents.items():
+        yield from ((("intents", name, "check", check), fault) for check, fault in _of_checks(agent, name, intent))
     for name, fulfilment in fulfilments.items():
         place: Place = ("fulfilments", name)
-        users = [intent for intent in agent.intents.values() if intent.fulfilment == name]
+        users = [it for it in agent.intents.values() if it.fulfilment == name or name in it.check]
         if not users:
             yield place, f"no intent has the fulfilment {name!r}: write `fulfilment: {name}` in one, or remove this"
         if len(fulfilment.kinds) != 1:
@@ -44,6 +49,29 @@ def faults_of_fulfilments(agent: Agent) -> Iterator[tuple[Place, str]]:
             continue
         for inner, message in _of_one(agent, fulfilment, users):
             yield (*place, fulfilment.kinds[0], *inner), message
+
+
+def _of_checks(agent: Agent, name: str, intent: Intent) -> Iterator[tuple[str, str]]:
+    """Yield the faults of the checks of an intent."""
+    items = agent.items_of(name)
+    own = [slot for slot in intent.slots if items is None or slot not in items.parts]
+    for check, slots in intent.check.items():
+        fulfilment = agent.form.fulfilments.get(check)
+        if fulfilment is None:
+            there = ", ".join(agent.form.fulfilments)
+            yield check, f"`fulfilments` has no {check!r}: add it there, or write one of {there}"
+        elif fulfilment.language_model is not None or fulfilment.kinds == ("reply",):
+            yield check, f"{check!r} cannot tell whether values are right: write a webhook, tool or mcp"
+        elif check == intent.fulfilment:
+            yield check, f"{check!r} carries the intent out: give the check a fulfilment of its own"
+        for slot in slots:
+            if slot not in own:
+                yield check, f"{slot!r} is no slot of the intent: write one of {', '.join(own)}"
+        if not slots:
+            yield (
+                check,
+                f"{check!r} checks nothing: write the slots that it needs, such as [{own[0] if own else 'day'}]",
+            )
 
 
 def _of_one(agent: Agent, fulfilment: Fulfilment, users: list[Intent]) -> Iterator[tuple[Place, str]]:

@@ -50,6 +50,9 @@ class Turn(_Form):
         answer: what documents would answer.
         fulfilment: how a fulfilment that this turn starts ends; ``failed`` or ``done``.
         result: slots that it gives another value.
+        ask_again: slot that it asks for anew, where it failed.
+        offers: values that it offers then.
+        says: what it says.
         agent: texts that stand in what the agent says, in this order and whatever their case.
         intent: that the dialog is about; "" for none.
         slots: that are filled, with their values; others may be filled as well.
@@ -69,6 +72,9 @@ class Turn(_Form):
     answer: str = Field(default="", max_length=1_000)
     fulfilment: Literal["done", "failed"] = "done"
     result: dict[str, str] = Field(default_factory=dict)
+    ask_again: str = Field(default="", max_length=64)
+    offers: Names = ()
+    says: str = Field(default="", max_length=1_000)
     agent: Texts = ()
     intent: str | None = None
     slots: dict[str, str] = Field(default_factory=dict)

@@ -28,4 +28,12 @@ def to_tool_call(call: ToolCall) -> pb.ConverseResponse:
 
 def to_tool_result(result: pb.ToolResult) -> ToolResult:
     """Read what came of a tool."""
-    return ToolResult(result.id, dict(result.slots), result.say, result.failed, dict(result.parameters))
+    return ToolResult(
+        result.id,
+        dict(result.slots),
+        result.say,
+        result.failed,
+        dict(result.parameters),
+        result.ask_again,
+        tuple(result.offers),
+    )

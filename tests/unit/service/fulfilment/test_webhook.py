@@ -238,3 +238,13 @@ async def test_nothing_of_what_was_said_is_logged(calls: HttpCalls, caplog: pyte
     assert "plugh" not in caplog.text
     assert "sixteen" not in caplog.text
     assert "sixteen" not in repr(WebhookFulfiller(agent_of(), calls, "https://x", SECRET, {"a": "sixteen"}))
+
+
+async def test_refusal_with_offers(calls: HttpCalls):
+    told = {"failed": True, "say": "Taken.", "ask_again": "size", "offers": ["small", "medium"]}
+    async with serving(answers(told)) as server:
+        event = await outcome(calls, server)
+    assert event == FulfilmentFailed(7.0, 3, "Taken.", "size", ("small", "medium"))
+    for wrong in ({"offers": "small"}, {"offers": ["x"] * 11}, {"offers": [1]}):
+        async with serving(answers(told | wrong)) as server:
+            assert await outcome(calls, server) == FulfilmentFailed(7.0, 3)

@@ -28,21 +28,24 @@ def call_item(call: ToolCall) -> Item:
 def tool_result_of(item: Item) -> ToolResult | None:
     """Read a tool's result from a client's item; None for other items.
 
-    An output that is a JSON object may have ``slots``, ``say``, ``failed`` and ``parameters``, as a ``tool_result`` of
-    ``vivavoce.v1``. With ``error`` the tool has failed; any other output says that it is done.
+    An output that is a JSON object may have ``slots``, ``say``, ``failed``, ``parameters``, ``ask_again`` and
+    ``offers``, as a ``tool_result`` of ``vivavoce.v1``. With ``error`` the tool has failed; any other output says that
+    it is done.
     """
     raw = item.raw or {}
     if raw.get("type") != "function_call_output":
         return None
     told = _object(raw.get("output") or "")
     failed = told.get("failed") is True or bool(told.get("error"))
-    say = told.get("say")
+    say, ask_again, offers = told.get("say"), told.get("ask_again"), told.get("offers")
     return ToolResult(
         str(raw.get("call_id") or ""),
         _texts(told.get("slots")),
         say if isinstance(say, str) else "",
         failed,
         _texts(told.get("parameters")),
+        ask_again if isinstance(ask_again, str) else "",
+        tuple(one for one in offers if isinstance(one, str)) if isinstance(offers, list) else (),
     )
 
 
