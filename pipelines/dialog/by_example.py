@@ -152,4 +152,5 @@ class ExampleUnderstanding:
         """
         parts = parts_of(text)
         vectors = dict(zip(parts, self._embed(parts), strict=True)) if self._embed is not None else None
-        return by_example(self._agent, text, Understanding(values=find_values(text, now)), vectors)
+        understood = Understanding(values=find_values(text, now, self._agent.form.language))
+        return by_example(self._agent, text, understood, vectors)

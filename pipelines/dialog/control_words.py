@@ -6,6 +6,7 @@ import enum
 from typing import TYPE_CHECKING
 
 from pipelines.dialog.phrases import Kind, read_phrases
+from pipelines.text.language import spoken_language
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -216,5 +217,7 @@ def is_plain_answer(words: Sequence[Word]) -> bool:
     """Return whether a turn is yes, no or wait, and no free answer."""
     if not is_whole(words):
         return False
-    kinds = {phrase.kind for phrase in read_phrases(words)}
-    return Kind.WAIT in kinds or (kinds <= {Kind.YES, Kind.NO, *_NEUTRAL} and words[0].text in _PLAIN)
+    kinds, language = {phrase.kind for phrase in read_phrases(words)}, spoken_language()
+    return Kind.WAIT in kinds or (
+        kinds <= {Kind.YES, Kind.NO, *_NEUTRAL} and words[0].text in (_PLAIN if language is None else language.plain)
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from pipelines.dialog.agent.value_list import words_of
+from pipelines.text.language import spoken_language
 
 _SKIPPED = frozenset(
     (
@@ -69,6 +70,8 @@ def is_denied_before(before: str) -> bool:
     if _BREAK.search(before.rstrip()[-1:]):
         return False
     said = [word.text for word in words_of(before)]
+    if (language := spoken_language()) is not None:
+        return language.denials.search(" ".join(said)) is not None
     while not _DENIAL.search(" ".join(said)):
         if not said or said[-1] not in _SKIPPED:
             return False
@@ -97,7 +100,10 @@ def is_denied_behind(behind: str) -> bool:
 
 def corrects(before: str) -> bool:
     """Return whether the words before a value make it a replacement."""
-    return _CORRECTION.search(" ".join(word.text for word in words_of(before))) is not None
+    language = spoken_language()
+    return (_CORRECTION if language is None else language.corrections).search(
+        " ".join(word.text for word in words_of(before))
+    ) is not None
 
 
 def unread_denials(text: str, denied: list[tuple[int, int]]) -> bool:

@@ -13,6 +13,8 @@ from pipelines.stages.answer_kinds import fits
 from pipelines.stages.answering_stage import AnsweringStage
 from pipelines.stages.registry import DIALOG, NLU, QA
 from pipelines.stages.wording import paragraph_of, read_documents
+from pipelines.text.language import ENGLISH
+from pipelines.text.values import find_values
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -91,6 +93,9 @@ class DialogStage:
         )
 
         understanding: Understanding = request.inputs[NLU]
+        if agent.form.language != ENGLISH:
+            now = request.config.understanding.clock.now()
+            understanding = replace(understanding, values=find_values(request.text, now, agent.form.language))
         if not is_unknown_to(agent, understanding):
             return understanding
         vectors = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pipelines.text.language import spoken_language
+
 # fmt: off
 FILLERS = frozenset((
     "a", "actually", "an", "and", "at", "be", "bit", "can", "for", "get", "give", "have", "i", "i'd", "i'll", "in",
@@ -10,3 +12,9 @@ FILLERS = frozenset((
     "would", "yes",
 ))
 # fmt: on
+
+
+def fillers() -> frozenset[str]:
+    """Return the words of the present language that say nothing beside a value."""
+    language = spoken_language()
+    return FILLERS if language is None else language.fillers

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from pipelines.dialog.agent.allowed import refusal
-from pipelines.dialog.agent.form import Allowed
+from pipelines.dialog.agent.allowed import refusal, refused_by
 from pipelines.dialog.form_values import unfit_slots
 from pipelines.dialog.item_reading import read_form_turn
 from pipelines.dialog.next_step import listening, proceed, question, speech
@@ -143,8 +142,7 @@ def _allowed(
 def _unfit(agent: Agent, form: Form, slots: dict[str, Filled]) -> dict[str, str]:
     """Return slots with values that do not go with others, and the refusals."""
     described = agent.slots_of(form.intent)
-    rules = {name: described[name].allow or Allowed() for name in unfit_slots(agent, form.intent, slots)}
-    return {name: rule.refused for name, rule in rules.items()}
+    return {name: refused_by(described[name].allow) for name in unfit_slots(agent, form.intent, slots)}
 
 
 def continued(agent: Agent, state: State, event: Understood, target: str | None, *, stands_alone: bool) -> Step | None:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from pipelines.dialog.agent.conditions import holds
 from pipelines.dialog.agent.templates import substituted
 from pipelines.dialog.state import Filled
+from pipelines.text.language import worded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -77,7 +78,7 @@ def words_of_items(items: Items, listed: Sequence[Item]) -> str:
     """Return items as they are read out: "two lattes and one small mocha"."""
     template = items.slot.say or ""
     said = [substituted(template, {name: filled.said for name, filled in one.items()}) for one in listed]
-    return f"{', '.join(said[:-1])} and {said[-1]}" if len(said) > 1 else "".join(said)
+    return f"{', '.join(said[:-1])} {worded('and', 'and')} {said[-1]}" if len(said) > 1 else "".join(said)
 
 
 def _with_defaults(items: Items, one: Item) -> Item:

@@ -20,6 +20,7 @@ from pipelines.dialog.next_step import (
     speech,
 )
 from pipelines.dialog.state import Filled
+from pipelines.text.language import speaking
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,6 +39,11 @@ def step(agent: Agent, state: State, event: events.Event) -> Step:
     """
     if state.ended:
         return state, ()
+    with speaking(agent.form.language):
+        return _step(agent, state, event)
+
+
+def _step(agent: Agent, state: State, event: events.Event) -> Step:
     before = history.with_event(agent, replace(state, now=event.now), event)
     state, actions = caller_turn.take_up_wishes(agent, *_dispatch(agent, before, event))
     state = history.with_actions(agent, before, state, actions)

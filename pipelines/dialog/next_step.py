@@ -15,6 +15,8 @@ from pipelines.dialog.form_values import choices_within, computed, values_of
 from pipelines.dialog.items import settled
 from pipelines.dialog.open_checks import open_check
 from pipelines.dialog.state import Context, Filled, Form, State
+from pipelines.text.language import worded
+from pipelines.text.values.by_language import said_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -174,7 +176,8 @@ def question(agent: Agent, state: State) -> tuple[Say, ...]:
         if form.is_offered:
             return speech(agent, state, agent.form.offer)
         slot = intent.slots.get(form.asked)
-        return (Say(f"Do you mean {spoken_list(form.choices)}?", slot is not None and slot.sensitive),)
+        text = worded("which", "Do you mean {choices}?", choices=spoken_list(form.choices))
+        return (Say(text, slot is not None and slot.sensitive),)
     if form.asked:
         slot = intent.slots[form.asked]
         prompts = slot.more if slot.more and form.items else slot.prompt
@@ -205,7 +208,7 @@ def speech(agent: Agent, state: State, template: str) -> tuple[Say, ...]:
     sensitive = False
     if form is not None:
         intent = agent.intents[form.intent]
-        values |= {name: filled.said for name, filled in form.slots.items()} | computed(agent, state, form)
+        values |= {name: said_of(filled.said) for name, filled in form.slots.items()} | computed(agent, state, form)
         values[CHOICES] = spoken_list(choices_of(agent, form))
         sensitive = _is_sensitive(intent, template)
     text = fill(template, values)
@@ -232,8 +235,8 @@ def listening(agent: Agent, state: State) -> Listen:
 
 def spoken_list(values: tuple[str, ...]) -> str:
     """Return values as they are read out: "small, medium or large"."""
-    values = values[:MAX_SPOKEN_VALUES]
-    return f"{', '.join(values[:-1])} or {values[-1]}" if len(values) > 1 else "".join(values)
+    values = tuple(said_of(value) for value in values[:MAX_SPOKEN_VALUES])
+    return f"{', '.join(values[:-1])} {worded('or', 'or')} {values[-1]}" if len(values) > 1 else "".join(values)
 
 
 def _is_sensitive(intent: Intent, template: str) -> bool:

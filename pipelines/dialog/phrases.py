@@ -8,6 +8,8 @@ from bisect import bisect_left
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from pipelines.text.language import ENGLISH, language_of, spoken_language
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -427,11 +429,26 @@ _WITH_APOSTROPHE = {word.replace("'", ""): word for word in _CONTRACTIONS}
 
 def read_phrases(words: Sequence[Word]) -> tuple[Phrase, ...]:
     """Divide a turn into phrases of the grammar and unread words."""
-    return _read(tuple(_WITH_APOSTROPHE.get(word.text, word.text) for word in words))
+    language = spoken_language()
+    if language is not None:
+        return _read(tuple(word.text for word in words), language.code)
+    return _read(tuple(_WITH_APOSTROPHE.get(word.text, word.text) for word in words), ENGLISH)
+
+
+@lru_cache(8)
+def _patterns_of(code: str) -> tuple[tuple[Kind, re.Pattern[str]], ...]:
+    """Return the patterns of a language, in the order of the English ones."""
+    language = language_of(code)
+    if language is None:
+        return _COMPILED
+    kinds = dict.fromkeys(kind for kind, _ in _PATTERNS)
+    return tuple(
+        (kind, re.compile(rf"(?:{text})(?= |$)")) for kind in kinds for text in language.phrases.get(kind.value, ())
+    )
 
 
 @lru_cache(64)
-def _read(words: tuple[str, ...]) -> tuple[Phrase, ...]:
+def _read(words: tuple[str, ...], code: str) -> tuple[Phrase, ...]:
     if len(words) > MAX_WORDS:
         return (Phrase(Kind.UNREAD, 0, len(words)),)
     text, starts, length = " ".join(words), list[int](), 0
@@ -439,10 +456,11 @@ def _read(words: tuple[str, ...]) -> tuple[Phrase, ...]:
         starts.append(length)
         length += len(word) + 1
     phrases: list[Phrase] = []
+    patterns = _patterns_of(code)
     at = 0
     while at < len(words):
         best, end = Kind.UNREAD, starts[at] + len(words[at])
-        for kind, pattern in _COMPILED:
+        for kind, pattern in patterns:
             found = pattern.match(text, starts[at])
             if found is not None and (found.end() > end or (best is Kind.UNREAD and found.end() == end)):
                 best, end = kind, found.end()

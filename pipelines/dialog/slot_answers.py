@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from pipelines.dialog.agent.form import TEXT
 from pipelines.dialog.agent.value_list import ValueList, words_of
 from pipelines.dialog.control_words import assent_of, control_of, is_plain_answer, is_whole
-from pipelines.dialog.fillers import FILLERS
+from pipelines.dialog.fillers import fillers
 from pipelines.dialog.sound_alikes import sounding_like
 from pipelines.dialog.state import Filled
+from pipelines.text.language import spoken_language
 from pipelines.text.values import ValueKind
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def is_whole_answer(text: str, listen: Listen) -> bool:
         return False
     found = ValueList(listen.values, {}).find(words)
     rest = [word.text for word in words if not any(one.start <= word.start < one.end for one in found)]
-    return len(found) == 1 and FILLERS.issuperset(rest)
+    return len(found) == 1 and fillers().issuperset(rest)
 
 
 def chosen_value(agent: Agent, form: Form, event: Understood) -> str | None:
@@ -89,7 +90,7 @@ def answer_to(
     name = form.asked
     values = agent.values_of(name, slot)
     if values is not None:
-        liked = values.like(tuple(word for word in rest if word.text not in FILLERS))
+        liked = values.like(tuple(word for word in rest if word.text not in fillers()))
         liked = tuple(value for value in liked if not form.choices or value in form.choices) or liked
         if not liked and not form.choices:
             liked = _sounding(agent, form, values, event, rest)
@@ -97,12 +98,12 @@ def answer_to(
             return Filled(liked[0], liked[0]), ()
         return None, liked if len(liked) <= MAX_CHOICES else ()
     if slot.type == TEXT:
-        is_correction = is_other and all(word.text in FILLERS or word.text in _CORRECTING for word in rest)
+        is_correction = is_other and all(word.text in fillers() or word.text in _CORRECTING for word in rest)
         if not event.text.strip() or is_correction or is_plain_answer(words_of(event.text)) or event.answer:
             return None, ()
         said = _text_of(event.text, is_name="name" in f"{name} {' '.join(slot.prompt)}".lower())
         return Filled(said, said), ()
-    counted = [word.text for word in rest if word.text == "one" or word.text not in FILLERS]
+    counted = [word.text for word in rest if word.text == "one" or word.text not in fillers()]
     if slot.type == ValueKind.NUMBER.value and counted == ["one"]:
         return Filled("1", "one"), ()
     return None, ()
@@ -118,6 +119,8 @@ def _text_of(said: str, *, is_name: bool) -> str:
     spelled = _SPELLED.search(text)
     if spelled is not None and _letters(spelled[0]) in _letters(text[: spelled.start()]):
         text = text[: spelled.start()].rstrip(" ,")
+    if (language := spoken_language()) is not None:
+        return language.carriers.sub("", text, count=1)
     led = _LEADING.sub("", text, count=1)
     if led == text:
         led = (_BEFORE_NAMES if is_name else _CALLED).sub("", text, count=1)
@@ -147,6 +150,6 @@ def _place_chosen(event: Understood, count: int) -> int | None:
     if "last" in rest:
         return count - 1
     if not values:
-        return 0 if count and [word for word in rest if word not in FILLERS - {"one"}][-1:] == ["one"] else None
+        return 0 if count and [word for word in rest if word not in fillers() - {"one"}][-1:] == ["one"] else None
     number = int(values[0].value) if values[0].value.isdecimal() else 0
     return number - 1 if 1 <= number <= count else -1

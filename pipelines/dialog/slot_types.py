@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pipelines.dialog.agent.allowed import hour_of
 from pipelines.dialog.state import Filled
+from pipelines.text.language import spoken_language
 from pipelines.text.values import ValueKind
 
 if TYPE_CHECKING:
@@ -72,6 +73,10 @@ def as_said(text: str, value: Value) -> str:
     said = _OLD_SPELLING.sub(r"to\1", text[value.start : value.end])
     begins = not text[: value.start].strip()
     first = said.split(" ", 1)[0]
+    if (language := spoken_language()) is not None:
+        # Nouns keep their capital.
+        nouns = (*language.values["weekdays"], *language.values["months"])
+        return said[:1].lower() + said[1:] if begins and first.lower() not in nouns else said
     return said[:1].lower() + said[1:] if begins and not _NAMES.fullmatch(first) and not first.isupper() else said
 
 

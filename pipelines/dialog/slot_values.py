@@ -20,11 +20,12 @@ from pipelines.dialog.denials import (
     unread_denials,
 )
 from pipelines.dialog.dictated_mentions import dictated_mentions
-from pipelines.dialog.fillers import FILLERS
+from pipelines.dialog.fillers import fillers
 from pipelines.dialog.mentions import closed_mentions
 from pipelines.dialog.resolved_mentions import engine_mentions, resolved_mentions
 from pipelines.dialog.slot_answers import answer_to, chosen_value
 from pipelines.dialog.state import Filled
+from pipelines.text.language import worded
 from pipelines.text.values import ValueKind
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ def read_turn(agent: Agent, form: Form, event: Understood) -> TurnReading:
             filled[form.asked] = answer
             if slots[form.asked].type != TEXT:
                 rest = []
-    is_bare = bool(filled or choices) and all(word.text in FILLERS for word in rest)
+    is_bare = bool(filled or choices) and all(word.text in fillers() for word in rest)
     places = [(one.start, one.end) for found in said.values() for one in found if one.is_denied]
     is_denial_unread = unread_denials(event.text, places)
     return TurnReading(filled, frozenset(denied), choosing, choices, frozenset(unclear), is_bare, is_denial_unread)
@@ -296,7 +297,7 @@ def _listed(found: list[_Said], current: Filled | None) -> Filled | None:
     values = [value for value in values if value not in refused]
     if not values:
         return None
-    said = f"{', '.join(values[:-1])} and {values[-1]}" if len(values) > 1 else values[0]
+    said = f"{', '.join(values[:-1])} {worded('and', 'and')} {values[-1]}" if len(values) > 1 else values[0]
     return Filled(SEPARATOR.join(values), said)
 
 

@@ -26,6 +26,7 @@ from pipelines.dialog.next_step import (
 )
 from pipelines.dialog.no_match import miss
 from pipelines.dialog.state import Form
+from pipelines.text.language import worded
 
 if TYPE_CHECKING:
     from pipelines.dialog.agent.agent import Agent
@@ -98,7 +99,7 @@ def _sum_up(agent: Agent, state: State) -> Step:
     slots, items = agent.slots_of(form.intent), agent.items_of(form.intent)
     parts = items.parts if items is not None else {}
     told = [filled.said for name, filled in form.slots.items() if not (slots[name].sensitive or name in parts)]
-    said = (Say(f"So far I have: {', '.join(told)}."),) if told else ()
+    said = (Say(worded("so_far", "So far I have: {told}.", told=", ".join(told))),) if told else ()
     return understood((state, (*said, *question(agent, state), listening(agent, state))))
 
 
@@ -147,5 +148,5 @@ def _help(agent: Agent, state: State) -> tuple[Say, ...]:
         if slot.help:
             return speech(agent, state, slot.help)
         if choices := choices_of(agent, form):
-            return (Say(f"You can say {spoken_list(choices)}."),)
+            return (Say(worded("choices", "You can say {choices}.", choices=spoken_list(choices))),)
     return speech(agent, state, intent.help or agent.form.help)

@@ -6,7 +6,8 @@ import datetime as dt
 import re
 from typing import TYPE_CHECKING
 
-from pipelines.dialog.agent.form import DICTATED, TEXT, WEEKDAYS
+from pipelines.dialog.agent.form import DICTATED, TEXT, WEEKDAYS, Allowed
+from pipelines.text.language import worded
 from pipelines.text.values import ValueKind
 
 if TYPE_CHECKING:
@@ -34,13 +35,19 @@ def refusal(slot: Slot, value: str, today: str = "") -> str:
     """
     allowed = slot.allow
     if slot.future and today and value < today:
-        return allowed.refused if allowed is not None else IN_THE_PAST
+        return allowed.refused if allowed is not None else worded("past", IN_THE_PAST)
     if allowed is None:
         return ""
     is_between = allowed.between is None or _is_between(slot.type, value, *allowed.between)
     is_on = not allowed.not_on or _weekday(value) not in allowed.not_on
     is_formed = allowed.pattern is None or re.fullmatch(allowed.pattern, value) is not None
-    return "" if is_between and is_on and is_formed else allowed.refused
+    return "" if is_between and is_on and is_formed else refused_by(allowed)
+
+
+def refused_by(allowed: Allowed | None) -> str:
+    """Return the words that refuse a value."""
+    usual = Allowed().refused
+    return worded("refused", usual) if allowed is None or allowed.refused == usual else allowed.refused
 
 
 def hour_of(slot: Slot, value: str, alternative: str) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 
 from pipelines.dialog.agent.fulfilments import Fulfilment, LeadingModel
+from pipelines.text.language import ENGLISH, LANGUAGES, language_of
 from pipelines.text.values import ValueKind
 
 MAX_TEXT_CHARACTERS = 1_000
@@ -221,11 +223,21 @@ class NoMatch(_Form):
     then: Then = "continue"
 
 
+_TEXTS = frozenset(
+    (
+        *("end", "help", "cancelled", "change", "wait", "hold", "welcome", "robot", "too_late", "only_now", "failed"),
+        *("unsure", "hand_over", "return", "offer"),
+    )
+)
+"""Texts of an agent that each language has."""
+
+
 class AgentForm(_Form):
     """The content of ``agent.yaml``.
 
     Attributes:
         name: by which conversations choose the agent.
+        language: of its callers.
         intents: what it can do.
         begin: said first; None: it waits for the caller.
         end: said last.
@@ -254,6 +266,7 @@ class AgentForm(_Form):
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
     name: Name
+    language: str = ENGLISH
     intents: dict[Name, Intent] = Field(min_length=1, max_length=MAX_INTENTS)
     begin: Text | None = None
     end: Text = "Goodbye."
@@ -277,3 +290,24 @@ class AgentForm(_Form):
     parameters: dict[Name, str] = Field(default_factory=dict, max_length=MAX_SLOTS)
     fulfilments: dict[Name, Fulfilment] = Field(default_factory=dict, max_length=MAX_INTENTS)
     language_model: LeadingModel | None = None
+
+    @field_validator("language")
+    @classmethod
+    def _is_known(cls, code: str) -> str:
+        if code not in LANGUAGES:
+            raise PydanticCustomError("language", "write one of {codes}", {"codes": ", ".join(LANGUAGES)})
+        return code
+
+    @model_validator(mode="before")
+    @classmethod
+    def _in_its_language(cls, content: Any) -> Any:  # noqa: ANN401 - whatever the file holds
+        """Give the texts that an agent leaves out in its language."""
+        code = content.get("language") if isinstance(content, dict) else None
+        language = language_of(code) if isinstance(code, str) and code in LANGUAGES else None
+        if language is None:
+            return content
+        own: dict[str, Any] = {name: text for name, text in language.texts.items() if name in _TEXTS}
+        for key in ("no_input", "no_match"):
+            told = content.get(key, {})
+            own[key] = {"say": language.texts[key], **told} if isinstance(told, dict) else told
+        return {**own, **content, "no_input": own["no_input"], "no_match": own["no_match"]}

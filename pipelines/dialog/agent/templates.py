@@ -9,7 +9,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from num2words import num2words
+
 from pipelines.speech.verbalizing.numbers import cardinal, plural
+from pipelines.text.language import spoken_language
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -75,6 +78,8 @@ def substituted(template: str, values: Mapping[str, str]) -> str:
 
     chosen = _OPTIONAL.sub(optional, template)
     text = " ".join(_PLACEHOLDER.sub(lambda match: _worded(match[1], values), chosen).split())
+    if spoken_language() is not None:
+        return text
     text = _DOUBLED.sub(lambda found: found[1], text)
     return _TWICE.sub(r"\1", _ARTICLE.sub(r"\1n ", text))
 
@@ -84,8 +89,18 @@ def _worded(placeholder: str, values: Mapping[str, str]) -> str:
     name, _, form = placeholder.partition(":")
     value = values.get(name, "")
     if form == WORDS:
-        return cardinal(value) if _NUMBER.fullmatch(value) else value
-    return value if not form or not value or values.get(form, "").lower() in _ONE else _plural(value)
+        return _in_words(value) if _NUMBER.fullmatch(value) else value
+    # Plurals of other languages than English stand in no file.
+    is_english = spoken_language() is None
+    return value if not form or not value or not is_english or values.get(form, "").lower() in _ONE else _plural(value)
+
+
+def _in_words(figures: str) -> str:
+    """Return a number in words of the present language."""
+    language = spoken_language()
+    if language is None:
+        return cardinal(figures)
+    return str(num2words(float(figures) if "." in figures else int(figures), lang=language.code))
 
 
 def _plural(value: str) -> str:

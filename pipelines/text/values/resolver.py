@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pipelines.text.language import ENGLISH
+from pipelines.text.values.by_language import find_values_in
 from pipelines.text.values.clock_times import TIME_WORDS
 from pipelines.text.values.dates import DATE_WORDS, MAX_DAY, impossible_day, next_day_of_month
 from pipelines.text.values.durations import UNIT_WORDS, duration
@@ -31,13 +33,16 @@ _REACHES |= dict.fromkeys(("the", "a", "an", "at", "this", "last", "next", "comi
 """Words that values begin with as well, where a telling one is among so many after them."""
 
 
-def find_values(text: str, now: dt.datetime) -> tuple[Value, ...]:
+def find_values(text: str, now: dt.datetime, language: str = ENGLISH) -> tuple[Value, ...]:
     """Find the values of a text, in its order; none overlaps another.
 
     Args:
         text: what was said or typed.
         now: the caller's date and time, with a zone.
+        language: of the text, one of ``LANGUAGES``.
     """
+    if language != ENGLISH:
+        return find_values_in(language, text, now)
     tokens, found, at = Tokens(text[:MAX_CHARACTERS]), list[Value](), 0
     for place in beginnings(tokens.words):
         if place < at:
