@@ -245,7 +245,8 @@ class Conversation:
         """Act on windows of audio up to a pause to be judged; return how many those were."""
         before = self.state
         self.state, todo = step(before, events.Heard(windows, at))
-        goes_on = self.state.withholding is before.withholding and all(map(effects.is_more_audio, todo))
+        only_sends = not any(type(it) is not effects.SendAudio or it.decode for it in todo)
+        goes_on = only_sends and self.state.withholding is before.withholding
         self._carry_out(todo, has_changed=not goes_on)
         return (self.state.heard_to - before.heard_to) // WINDOW_SAMPLES
 
@@ -261,7 +262,7 @@ class Conversation:
         self._carry_out(todo)
 
     def _carry_out(self, todo: Sequence[effects.Effect], *, has_changed: bool = True) -> None:
-        for effect in effects.joined(todo):
+        for effect in effects.joined(todo) if len(todo) > 1 else todo:
             self._perform(effect)
         if has_changed:
             # Speech that goes on, and silence, change nothing that others depend on.

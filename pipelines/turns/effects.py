@@ -150,11 +150,6 @@ Effect = (
 )
 
 
-def is_more_audio(effect: Effect) -> bool:
-    """Return whether an effect only sends what was said next."""
-    return isinstance(effect, SendAudio) and not effect.decode
-
-
 def joined(effects: Iterable[Effect]) -> list[Effect]:
     """Return the effects with adjacent audio merged."""
     kept: list[Effect] = []

@@ -103,17 +103,8 @@ class EndpointingConfig:
         if shortest is not None and longest is not None and shortest > longest:
             raise _out_of_range("shortest_silence", shortest, f"at most longest_silence, which is {longest:g} s")
 
-    def stop_after(self, probability: float | None) -> int | None:
-        """Return the windows of silence that end an utterance, where the model decides.
-
-        Args:
-            probability: how probable it is that the utterance is over; None where the model has not answered.
-
-        Returns:
-            None where the stop window decides.
-        """
-        if probability is None:
-            return self.unjudged_stop_windows
+    def stop_after(self, probability: float) -> int:
+        """Return the windows of silence that end an utterance which is over with such a probability."""
         return _windows(self._bounded(ending_silence(probability, self.patience)))
 
     def _bounded(self, seconds: float) -> float:
