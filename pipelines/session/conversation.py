@@ -307,6 +307,8 @@ class Conversation:
                 self._observed.speculated(fate)
             case effects.Finish():
                 self.outbox.finish()
+            case effects.CommitDialog() | effects.StartFulfilment() | effects.CancelFulfilment():
+                self.dialog.perform(effect)
             case speech_effects.SpeechEffect():
                 self.speech.perform(effect)
 
@@ -314,7 +316,7 @@ class Conversation:
         if isinstance(message, Reply):
             if message.status is not Status.PARTIAL:
                 self._timers.cancel(message.turn)
-            message = self.dialog.as_told(message, self._models.versions(message.turn))
+            message = dataclasses.replace(message, model_versions=self._models.versions(message.turn))
         elif isinstance(message, SpeechBegan):
             self._gate.speech_began()
         elif isinstance(message, SpeechEnded):

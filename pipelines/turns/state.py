@@ -110,7 +110,7 @@ class State(Struct, frozen=True):
         unspoken: turns without a whole reply yet that are not to be answered aloud.
         spoken_early: turns whose reply is spoken, or was, before all of it is there.
         hears_itself: whether what was heard over a reply was the reply.
-        awaits_agent: whether an agent has work under way of whose end it will tell.
+        fulfilling: numbers of the fulfilments that are under way.
     """
 
     settings: TurnSettings
@@ -134,7 +134,7 @@ class State(Struct, frozen=True):
     unspoken: tuple[int, ...] = ()
     spoken_early: tuple[int, ...] = ()
     hears_itself: bool = False
-    awaits_agent: bool = False
+    fulfilling: tuple[int, ...] = ()
 
     @classmethod
     def initial(cls, settings: TurnSettings) -> State:
