@@ -79,7 +79,7 @@ class DialogTurn:
 
     @property
     def told_again(self) -> DialogTurn:
-        """The same step, for a reply that completes an earlier one: nothing is asked for a second time."""
+        """The step for a completion: nothing is asked for a second time."""
         return replace(self, done=(*self.done, *self.fulfilled))
 
     @property

@@ -159,7 +159,7 @@ class DialogTurns:
             self._dialog.tools.close()
 
     def note(self, message: Message) -> None:
-        """Record what the caller is told: replies that are late, and that the agent's words were interrupted."""
+        """Take note of late replies, and of interruptions of the agent."""
         if self._dialog is None:
             return
         if isinstance(message, Reply):

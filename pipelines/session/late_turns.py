@@ -1,4 +1,4 @@
-"""Dialog turns that have not happened when their reply is due: a request for patience."""
+"""Dialog turns that are late: a request for patience."""
 
 from __future__ import annotations
 

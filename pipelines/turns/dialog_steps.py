@@ -1,4 +1,4 @@
-"""Dialog inside the turns: steps that count, fulfilments under way, and an agent's own words.
+"""Dialog inside the turns: committed steps, fulfilments, an agent's own words.
 
 A step that a stage worked out is a preview. It counts once the reply that it belongs to is the next one to be told:
 ``CommitDialog`` asks for that, and what ``DialogCommitted`` brings back is told.
@@ -45,7 +45,7 @@ def committed(state: State, event: DialogCommitted) -> Step:
 
 
 def prompted(state: State, event: Prompted) -> Step:
-    """Do what an agent does by itself; its words are a reply to a turn without a caller's."""
+    """Do what an agent does by itself; its words are a reply to no turn of the caller."""
     state, effects = _carry_out(state, event.step)
     if event.outputs:
         state, more = replying.prompted(state, event)
@@ -62,7 +62,7 @@ def ended(state: State, event: FulfilmentEnded) -> Step:
 
 
 def _carry_out(state: State, step: DialogTurn) -> Step:
-    """Begin the fulfilments that a step asks for; end the one that the caller has called off."""
+    """Begin the fulfilments of a step; end the one that the caller has called off."""
     effects: tuple[Effect, ...] = ()
     under_way = step.before.fulfilling
     if step.cause is not Cause.FULFILMENT and under_way not in {0, step.after.fulfilling}:

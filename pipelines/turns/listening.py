@@ -78,7 +78,7 @@ class _Run(NamedTuple):
 
 
 def hear(state: State, event: Heard) -> Step:
-    """Take windows in, up to the first that is followed by anything but more of the same.
+    """Take windows in, up to the first at which anything changes.
 
     That one begins or ends an utterance, a pause, or silence that is looked at; those behind it come again.
     """
@@ -122,7 +122,7 @@ def hear(state: State, event: Heard) -> Step:
 
 
 def _listen(state: State, windows: Sequence[Window]) -> tuple[State, _Run]:
-    """Follow speech and silence up to the first window that is followed by anything but more of the same."""
+    """Follow speech and silence up to the first window at which anything changes."""
     settings, turn = state.settings, state.speaking
     config = settings.endpointing
     segment = turn.open_segment if turn is not None else None
@@ -167,7 +167,7 @@ def _listen(state: State, windows: Sequence[Window]) -> tuple[State, _Run]:
 
 
 def _turns(state: State, turn: Turn, endpointer: Endpointer, length: int, *, speech: bool) -> bool:
-    """Return whether a window of an utterance is followed by anything but sending, or withholding, more.
+    """Return whether more is to be done than to send, or withhold, a window.
 
     Args:
         state: before the windows that came with it.
@@ -317,7 +317,7 @@ def _dropped_speculation(state: State) -> tuple[Effect, ...]:
 
 
 def _quieter(best: QuietPoint | None, probability: float, heard_to: int) -> QuietPoint:
-    """Return the least likely speech in a segment's second half, the last window included."""
+    """Return the least likely speech in a segment's second half so far."""
     if best is None or probability <= best.probability:
         return QuietPoint(probability, heard_to - WINDOW_SAMPLES // 2)
     return best

@@ -168,7 +168,7 @@ class State(Struct, frozen=True):
 
     @property
     def silence_that_ends(self) -> int | None:
-        """Windows of silence that end the utterance under way; None where the stop window decides."""
+        """Windows of silence that end the utterance; None: the stop window decides."""
         turn = self.speaking
         if turn is None or not self.settings.judges:
             return None
@@ -179,7 +179,7 @@ class State(Struct, frozen=True):
 
     @property
     def judged_from(self) -> int:
-        """First sample of the utterance under way that the model of the end of a turn hears."""
+        """First sample of the utterance that the model of its end hears."""
         assert self.speaking is not None
         return max(self.speaking.segments[0].start, self.heard_to - _MAX_JUDGED_SAMPLES)
 

@@ -104,7 +104,7 @@ class EndpointingConfig:
             raise _out_of_range("shortest_silence", shortest, f"at most longest_silence, which is {longest:g} s")
 
     def stop_after(self, probability: float) -> int:
-        """Return the windows of silence that end an utterance which is over with such a probability."""
+        """Return the windows of silence that end an utterance, by the model's judgement."""
         return _windows(self._bounded(ending_silence(probability, self.patience)))
 
     def _bounded(self, seconds: float) -> float:

@@ -1,4 +1,4 @@
-"""Errors that end calls of any API: counted, and logged without what the caller sent."""
+"""Errors that end calls of any API, counted and logged without content."""
 
 from __future__ import annotations
 
