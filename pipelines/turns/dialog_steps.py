@@ -45,7 +45,7 @@ def committed(state: State, event: DialogCommitted) -> Step:
 
 
 def prompted(state: State, event: Prompted) -> Step:
-    """Do what an agent does by itself; its words are a reply to no turn of the caller."""
+    """Do what an agent does by itself; its words are a reply of their own."""
     state, effects = _carry_out(state, event.step)
     if event.outputs:
         state, more = replying.prompted(state, event)

@@ -126,7 +126,8 @@ def _listen(state: State, windows: Sequence[Window]) -> tuple[State, _Run]:
     settings, turn = state.settings, state.speaking
     config = settings.endpointing
     segment = turn.open_segment if turn is not None else None
-    silence, awaits_judgement = state.silence_that_ends, state.awaits_judgement
+    silence = state.silence_that_ends
+    awaits_judgement = turn is not None and turn.pause is not None and state.awaits_judgement
     endpointer, speech, background, quiet = state.endpointer, state.was_speech, state.background, state.quiet
     heard_to, speech_end, length = state.heard_to, 0, 0
     heard: list[float] = []
@@ -192,7 +193,7 @@ def pause_judged(state: State, event: PauseJudged) -> Step:
         return state, ()
     state, effects = pausing.take_judgement(state, event.probability)
     windows = None if state.background else state.silence_that_ends
-    if windows is not None and state.endpointer.is_silent_for(windows):
+    if windows is not None and state.endpointer.trailing_silence >= windows:
         state, more = _end_turn(state, EndReason.SILENCE, event.at, state.heard_to)
     else:
         state, more = pausing.ask(state)

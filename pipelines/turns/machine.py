@@ -118,12 +118,19 @@ def _updated(state: State, event: events.Updated) -> State:
     stages = state.settings.stages if event.stages is None else event.stages
     reads_again = state.settings.reads_again if event.reads_again is None else event.reads_again
     settings = dataclasses.replace(state.settings, endpointing=endpointing, stages=stages, reads_again=reads_again)
-    return replace(state, settings=settings, endpointer=replace(state.endpointer, config=endpointing))
+    state = replace(state, settings=settings, endpointer=replace(state.endpointer, config=endpointing))
+    turn = state.speaking
+    if turn is None or turn.pause is None or turn.pause.probability is None:
+        return state
+    pause = replace(turn.pause, stop_after=endpointing.stop_after(turn.pause.probability))
+    return replace(state, speaking=replace(turn, pause=pause))
 
 
 def _given_up(before: State, after: State, event: events.Event) -> tuple[Effect, ...]:
     """Cancel the stages of before that are not waited for any more."""
-    if before.speaking is after.speaking and before.ending is after.ending:
+    was, now = before.speaking, after.speaking
+    goes_on = was is now or (was is not None and now is not None and was.speculation is now.speculation)
+    if goes_on and before.ending is after.ending:
         return ()
     running = before.running_stages
     if not running:

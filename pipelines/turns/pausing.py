@@ -70,7 +70,8 @@ def take_judgement(state: State, probability: float | None) -> Step:
         return replace(state, speaking=replace(state.speaking, pause=pause)), ()
     if ends_in_spelling(state.speaking.text):
         probability = min(probability, MAX_SPELLING_PROBABILITY)
-    pause = replace(pause, probability=probability, told=state.speaking.text)
+    stop_after = state.settings.endpointing.stop_after(probability)
+    pause = replace(pause, probability=probability, stop_after=stop_after, told=state.speaking.text)
     turn = replace(state.speaking, pause=pause)
     state = replace(state, speaking=turn)
     return state, (Emit(_paused(state, turn, probability)),)

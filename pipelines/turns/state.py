@@ -173,9 +173,9 @@ class State(Struct, frozen=True):
         if turn is None or not self.settings.judges:
             return None
         pause = turn.pause
-        if pause is None or pause.probability is None:
+        if pause is None or pause.stop_after is None:
             return self.settings.endpointing.unjudged_stop_windows
-        return self.settings.endpointing.stop_after(pause.probability)
+        return pause.stop_after
 
     @property
     def judged_from(self) -> int:

@@ -190,6 +190,7 @@ class Pause(Struct, frozen=True):
         asked: how many of the times at which the model is asked have come.
         awaited: whether the model was asked and has not answered.
         probability: how probable it is that the turn is over, as judged last; None where the model has not answered.
+        stop_after: windows of silence that end the utterance, by that; None likewise.
         told: what the caller was told that had been said; None if nothing was told.
     """
 
@@ -197,6 +198,7 @@ class Pause(Struct, frozen=True):
     asked: int = 0
     awaited: bool = False
     probability: float | None = None
+    stop_after: int | None = None
     told: str | None = None
 
 
