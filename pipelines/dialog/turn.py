@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pipelines.dialog import events
@@ -77,6 +77,11 @@ class DialogTurn:
         """Fulfilments for the caller's program."""
         fulfilments = (it for it in self.actions if isinstance(it, Fulfil) and not it.is_check)
         return tuple(it for it in fulfilments if it not in (*self.begun, *self.done))
+
+    @property
+    def told_again(self) -> DialogTurn:
+        """The step for a completion: nothing is asked for a second time."""
+        return replace(self, done=(*self.done, *self.fulfilled))
 
     @property
     def asks_again(self) -> bool:

@@ -10,7 +10,7 @@ from pipelines.models.contracts import ASR
 from pipelines.models.triton import TritonClient
 from pipelines.models.triton.settings import ModelSettings
 from pipelines.models.versions.rollout import Rollout
-from service.admission.capacity_watch import RECOGNIZER_PLACES
+from service.sessions.capacity_watch import RECOGNIZER_PLACES
 from service.triton.engine_code import ANY_CODE, EngineCode
 from service.triton.engine_store import EngineStore
 from service.triton.fixed_store import FixedStore
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pipelines.models.contracts import EngineRegistry
     from service.config import ServiceConfig
 
-DEFAULT_MODEL_REPOSITORY = Path(__file__).resolve().parent.parent / "model_repository"
+DEFAULT_MODEL_REPOSITORY = Path(__file__).resolve().parents[2] / "model_repository"
 
 
 @dataclass(frozen=True, slots=True)
