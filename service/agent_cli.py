@@ -91,7 +91,8 @@ def check(folder: Path) -> None:
 
 @agent.command()
 @click.argument("folder", metavar="DIR", type=_FOLDER)
-def chat(folder: Path) -> None:
+@click.option("--slots", "shows_slots", is_flag=True, help="Show the intent and its slots after each turn.")
+def chat(folder: Path, shows_slots: bool) -> None:
     """Talk to the agent in DIR: one line of the input is one turn.
 
     Turns are understood by the sentences of the agent: no model and no server is needed. Fulfilments over HTTP are
@@ -131,6 +132,8 @@ def chat(folder: Path) -> None:
                 slots = ", ".join(f"{name} = {value}" for name, value in task.slots.items())
                 click.echo(f"[{task.name}: {slots}]")
             _tell(turn.text)
+            if shows_slots:
+                _show(session)
             ends = [turn.ends, *(runner.run(_carry_out(session, task)) for task in turn.begun)]
             if any(ends):
                 break
@@ -147,6 +150,18 @@ async def _carry_out(session: DialogSession, task: Fulfil) -> str:
         for begun in turn.begun:
             ends = await _carry_out(session, begun) or ends
     return ends
+
+
+def _show(session: DialogSession) -> None:
+    """Write the intent under way with its slots, and what is asked for."""
+    form = session.state.form
+    if form is None:
+        _tell("  (no intent)")
+        return
+    slots = session.agent.slots_of(form.intent)
+    told = [f"{name} = {'…' if slots[name].sensitive else filled.value}" for name, filled in form.slots.items()]
+    asked = f"; asks for {form.asked}" if form.asked else "; asks whether that is right" if form.confirming else ""
+    _tell(f"  ({form.intent}: {', '.join(told) or 'no slots'}{asked})")
 
 
 def _tell(text: str) -> None:

@@ -310,5 +310,5 @@ class _Reader:
             self._change(at + 1, behind.end() if behind else 0, len(self._text), None)
         else:
             self._change(len(self._listed) - 1, 0, len(self._text), None)
-        listed = tuple(self._listed)
+        listed = tuple(self._listed[:MAX_ITEMS])
         return listed if listed != self._before else None

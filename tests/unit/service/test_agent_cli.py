@@ -194,6 +194,14 @@ def test_chat_tells_what_is_to_be_carried_out():
     ]
 
 
+def test_chat_shows_slots():
+    deli = Path(demo.__file__).parent / "agents/deli"
+    held = CliRunner().invoke(agent, ["chat", "--slots", str(deli)], input="two soups\ncancel\n")
+    _, _, asked, _, idle = held.output.splitlines()
+    assert asked == '  (order: dishes = [{"dish": "soup", "count": "2"}], dish = soup, count = 2; asks for size)'
+    assert idle == "  (no intent)"
+
+
 def test_chat_with_no_agent(tmp_path: Path):
     held = run("chat", tmp_path)
     assert held.exit_code == 1
