@@ -309,6 +309,7 @@ def _restart_without_grpc_log() -> None:
     type=click.IntRange(0, 65_535),
     help="Port on which metrics are told over plain HTTP, Triton's included.  [default: none]",
 )
+@click.option("--metrics-host", metavar="HOST", help="Address on which metrics are told.  [default: that of --host]")
 @click.option(
     "--load-reports/--no-load-reports",
     default=False,

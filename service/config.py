@@ -90,6 +90,7 @@ class ServiceConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     log_format: Literal["text", "json"] = "text"
     metrics_port: Port | None = None
+    metrics_host: str | None = None
     otlp_endpoint: str | None = None
     load_reports: bool = False
     tls_cert: Path | None = None

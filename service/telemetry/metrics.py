@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import collections
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from prometheus_client import (
     CollectorRegistry,
     Counter,
+    Gauge,
     GCCollector,
     Histogram,
     PlatformCollector,
@@ -71,6 +73,8 @@ class Metrics(TurnObserver, CallObserver):
         ProcessCollector(registry=registry)
         PlatformCollector(registry=registry)
         GCCollector(registry=registry)
+        build = Gauge("vivavoce_build_info", "Version that is running; always 1.", ["version"], registry=registry)
+        build.labels(version("vivavoce-server")).set(1)
         self._open: collections.OrderedDict[tuple[str, int], _OpenTurn] = collections.OrderedDict()
 
         def histogram(name: str, text: str, *labels: str, buckets: tuple[float, ...] = LATENCY_BUCKETS) -> Histogram:

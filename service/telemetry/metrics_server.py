@@ -116,7 +116,8 @@ async def serving_metrics(page: MetricsPage, host: str, port: int) -> AsyncItera
             await web.TCPSite(runner, address, port).start()
         except OSError as error:
             raise ListenError(
-                f"metrics cannot be told on {address}:{port} ({error.strerror}): choose another --metrics-port"
+                f"metrics cannot be told on {address}:{port} ({error.strerror}): choose another --metrics-port or "
+                "--metrics-host"
             ) from error
         bound = runner.addresses[0][1]
         yield f"http://{f'[{address}]' if ':' in address else address}:{bound}/metrics"

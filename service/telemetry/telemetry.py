@@ -86,7 +86,7 @@ class Telemetry:
 
                 page = MetricsPage(self._metrics.registry, read, triton_url)
                 url = await cleanup.enter_async_context(
-                    serving_metrics(page, self._config.host, self._config.metrics_port)
+                    serving_metrics(page, self._config.metrics_host or self._config.host, self._config.metrics_port)
                 )
                 logger.info("metrics are told at %s", url)
             yield

@@ -88,6 +88,7 @@ def test_every_key_can_be_set_in_the_environment():
         "insecure": "true",
         "log_format": "json",
         "metrics_port": "9090",
+        "metrics_host": "10.0.0.1",
         "otlp_endpoint": "https://collector.example:4317",
         "load_reports": "true",
     }
@@ -128,6 +129,7 @@ def test_every_key_can_be_set_in_the_environment():
         log_level="DEBUG",
         log_format="json",
         metrics_port=9090,
+        metrics_host="10.0.0.1",
         otlp_endpoint="https://collector.example:4317",
         load_reports=True,
         tls_cert=Path("/cert.pem"),

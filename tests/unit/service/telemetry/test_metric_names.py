@@ -6,12 +6,15 @@ import json
 import re
 from pathlib import Path
 
+import yaml
+
 from service.telemetry.figures import Figures
 from service.telemetry.figures_collector import FiguresCollector
 from service.telemetry.metrics import Metrics
 from tools import grafana_dashboard
 
 ROOT = Path(__file__).resolve().parents[4]
+ALERTS = ROOT / "deploy" / "compose" / "prometheus" / "alerts.yaml"
 PAGE = ROOT / "docs" / "observability.md"
 TRITON = {"nv_inference_request_failure"}
 """Metrics of Triton; an integration test finds them in what Triton tells."""
@@ -54,11 +57,13 @@ def test_the_dashboard_is_as_it_is_written_and_names_no_metric_that_there_is_not
     assert len(used) > 20
 
 
-def test_alerts_on_the_page_name_no_metric_that_there_is_not():
-    queries = re.findall(r"^    (sum\(.*)$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
-    used = {name for query in queries for name in re.findall(r"\b(vivavoce_\w+)", query)}
-    assert used
+def test_alerts_name_no_metric_that_there_is_not_and_stand_on_the_page():
+    (group,) = yaml.safe_load(ALERTS.read_text("utf-8"))["groups"]
+    used = {name for rule in group["rules"] for name in re.findall(r"\b(vivavoce_\w+)", rule["expr"])}
+    assert len(used) > 5
     assert used <= samples()
+    told_there = re.findall(r"^\| `(Vivavoce\w+)` \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert [rule["alert"] for rule in group["rules"]] == told_there
 
 
 def test_names_keep_to_the_conventions():
