@@ -80,7 +80,7 @@ async def hold_conversation(host: SessionHost, requests: AsyncIterator[pb.Conver
                 greeting = dialog.greeting if dialog else ""
                 await write(pb.ConverseResponse(started=pb.Started(conversation_id=name, greeting=greeting)))
                 conversation.dialog.begin()
-                await _hold(conversation, host, _choices(host, first), requests, write)
+                await _hold(conversation, host, _choices(host, first), requests, write, prompts=first.prompts)
 
 
 async def _first_config(requests: AsyncIterator[pb.ConverseRequest], seconds: float) -> pb.ConversationConfig:
@@ -128,12 +128,14 @@ async def _hold(
     choices: Choices,
     requests: AsyncIterator[pb.ConverseRequest],
     write: Write,
+    *,
+    prompts: bool,
 ) -> None:
     """Run a conversation between requests and responses; see :class:`StreamSession`."""
     loop = asyncio.get_running_loop()
 
     async def tell(_: int, message: Message) -> None:
-        await write(converters.to_response(message, loop.time()))
+        await write(converters.to_response(message, loop.time(), prompts=prompts))
 
     hand_on = functools.partial(_hand_on, conversation, host.admission.quotas, choices)
     session = StreamSession(conversation, (conversation,), host.limits, hand_on, tell, host.admission.quotas, _REFUSED)

@@ -48,6 +48,10 @@ def reply(turn: int, request_id: str = "") -> vivavoce.Reply:
     )
 
 
+def prompt(turn: int) -> vivavoce.Prompt:
+    return vivavoce.Prompt(turn, "", None, (), None, REPLY.status, (), REPLY.latency, speculated=False)
+
+
 def hear(look_back: LookBack, *events: vivavoce.Event) -> None:
     for event in events:
         look_back.answered_by(event)
@@ -100,7 +104,7 @@ def test_of_an_answered_turn_nothing_is_left_but_the_silence_after_it() -> None:
         ([], ["one", "two"]),
         ([replace(reply(1, "one"), completes=True)], ["two"]),
         ([reply(2, "two")], []),
-        ([replace(reply(2), dialog=vivavoce.Dialog(cause=vivavoce.DialogCause.LATE))], ["one", "two"]),
+        ([prompt(2)], ["one", "two"]),
     ],
     ids=["lost before it is completed", "completed", "never completed by an older server", "asked to wait for"],
 )
