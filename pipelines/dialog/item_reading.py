@@ -88,6 +88,7 @@ class _Reader:
         self._text = event.text
         self._listed: list[Item] = list(items_in(items, form))
         self._before = tuple(self._listed)
+        self._read: dict[tuple[int, int], Item] = {}
 
     def read(self) -> tuple[Item, ...] | None:
         """Return the items after the turn; None: it says nothing about them."""
@@ -105,7 +106,7 @@ class _Reader:
             is_removed = _REMOVING.search(before) is not None or (
                 _TAKEN_OFF.match(self._text[anchor.end : end]) is not None and "take" in before.lower().split()
             )
-            if is_removed and not (anchor.place and self._values(start, end, {}, anchor)):
+            if is_removed and not (anchor.place and self._values(start, end, anchor)):
                 at = at if at is not None else self._like(anchor.value)
                 if at is not None:
                     removed.append(at)
@@ -130,7 +131,7 @@ class _Reader:
         """Take what is said of the open item first: "small, and a large mocha"."""
         at, end = self._form.item, 0
         for joint in _JOINT.finditer(self._text[: first.start]) if at >= 0 else ():
-            if self._form.asked in self._values(0, joint.start(), {}, None):
+            if self._form.asked in self._values(0, joint.start(), None):
                 self._change(at, 0, joint.start(), None)
                 end = joint.end()
                 break
@@ -225,7 +226,7 @@ class _Reader:
         pieces = self._pieces(start, anchor)
         self._listed += [head | values for values in pieces[:-1]]
         start = start if len(pieces) < 2 else anchor.start - len(self._last_piece(start, anchor))
-        values = head | self._values(start, end, {}, anchor)
+        values = head | self._values(start, end, anchor)
         parts = self._counted_behind(anchor, end, values)
         self._listed += parts or [values]
 
@@ -238,8 +239,9 @@ class _Reader:
         found: list[Item] = []
         at = start
         for joint in _JOINT.finditer(text):
-            values = self._values(at, start + joint.start(), {}, None)
-            last = self._values(start + joint.end(), anchor.end, {}, None)
+            before = self._text[at : start + joint.start()].strip()
+            values = self._values(at, start + joint.start(), None) if before else {}
+            last = self._values(start + joint.end(), anchor.end, None) if values else {}
             if values.keys() & last.keys() - {self._items.head}:
                 found.append(values)
             at = start + joint.end()
@@ -251,20 +253,22 @@ class _Reader:
         cuts = [*_JOINT.finditer(behind)]
         places = [anchor.end + cut.end() for cut in cuts]
         found: list[Item] = []
-        total = count_of(self._items, {**self._values(0, anchor.end, {}, None)})
         stops = [*(anchor.end + cut.start() for cut in cuts), end][1:]
         for begin, stop in zip(places, stops, strict=True):
             piece = self._text[begin:stop]
             if not re.match(rf"\s*(?:{_NUMBERS}|the other)\b", piece, re.IGNORECASE):
                 continue
-            values = self._values(begin, stop, {}, None)
+            values = self._values(begin, stop, None)
             if values.keys() - {self._items.count}:
                 counted = with_count(self._items, values, count_of(self._items, values))
                 found.append({self._items.head: whole[self._items.head]} | counted)
-        taken = sum(count_of(self._items, one) for one in found)
-        if not found or taken > total:
+        if not found:
             return []
-        alone = {**whole, **self._values(0, anchor.end, {}, None)}
+        total = count_of(self._items, self._values(0, anchor.end, None))
+        taken = sum(count_of(self._items, one) for one in found)
+        if taken > total:
+            return []
+        alone = {**whole, **self._values(0, anchor.end, None)}
         told = {name for one in found for name in one} - {self._items.head}
         shared = {name: filled for name, filled in alone.items() if name not in told}
         rest = [with_count(self._items, shared, total - taken)] if taken < total else []
@@ -279,10 +283,13 @@ class _Reader:
             values[self._items.head] = Filled(anchor.value, anchor.value)
         self._listed[at] = {name: filled for name, filled in one.items() if name not in reading.denied} | values
 
-    def _values(self, start: int, end: int, known: Item, anchor: _Anchor | None) -> Item:
+    def _values(self, start: int, end: int, anchor: _Anchor | None) -> Item:
         """Return the values of an item in a part of the text."""
-        reading = read_turn(self._agent, Form(self._form.intent, known), part_of(self._event, start, end))
-        found = {name: filled for name, filled in reading.filled.items() if name in self._items.parts}
+        if (start, end) not in self._read:
+            reading = read_turn(self._agent, Form(self._form.intent), part_of(self._event, start, end))
+            values = {name: filled for name, filled in reading.filled.items() if name in self._items.parts}
+            self._read[start, end] = values
+        found = dict(self._read[start, end])
         if anchor is not None and anchor.value:
             found[self._items.head] = Filled(anchor.value, anchor.value)
         return found
@@ -296,7 +303,7 @@ class _Reader:
     def _without_anchor(self) -> tuple[Item, ...] | None:
         """Read a turn that names no item: "both large", "another one", "without sugar"."""
         if not self._listed:
-            values = self._values(0, len(self._text), {}, None)
+            values = self._values(0, len(self._text), None)
             return (values,) if values else None
         if _ALL.search(self._text):
             for at in range(len(self._listed)):
