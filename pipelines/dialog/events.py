@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
     from pipelines.dialog.lead import Lead, Wish
 
+MAX_OFFERS = 10
+"""Values that a check offers in place of another."""
+
 
 @dataclass(frozen=True, slots=True)
 class Began:

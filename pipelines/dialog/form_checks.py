@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from pipelines.dialog.actions import Say
 from pipelines.dialog.agent.form import CLOSED
+from pipelines.dialog.events import MAX_OFFERS
 from pipelines.dialog.next_step import finish, listening, proceed, question, resume, speech
 from pipelines.text.values import ValueKind
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 MAX_REFUSALS = 5
 """Of the checks of one form; then the agent gives up."""
-MAX_OFFERS = 10
 _FORMS = {
     ValueKind.TIME.value: re.compile(r"(?:[01]\d|2[0-3]):[0-5]\d"),
     ValueKind.DATE.value: re.compile(r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])"),

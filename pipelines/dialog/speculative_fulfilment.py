@@ -6,13 +6,13 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pipelines.dialog.events import Fulfilled
+from pipelines.dialog.events import Fulfilled, FulfilmentFailed
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
     from pipelines.dialog.actions import Fulfil
-    from pipelines.dialog.events import FulfilmentFailed, Progressed
+    from pipelines.dialog.events import Progressed
     from pipelines.dialog.fulfilment import Fulfiller
 
 
@@ -32,9 +32,9 @@ class AheadFulfiller:
         self._fulfiller, self._clock = fulfiller, clock
         self._task: Fulfil | None = None
         self._began = 0.0
-        self._running: asyncio.Task[Fulfilled | None] | None = None
+        self._running: asyncio.Task[Fulfilled | FulfilmentFailed | None] | None = None
 
-    def begin(self, task: Fulfil, session: str) -> asyncio.Task[Fulfilled | None]:
+    def begin(self, task: Fulfil, session: str) -> asyncio.Task[Fulfilled | FulfilmentFailed | None]:
         """Begin a fulfilment unless it runs; give up one with other slots.
 
         Args:
@@ -50,7 +50,7 @@ class AheadFulfiller:
             self._running = asyncio.create_task(self._run(task, session))
         return self._running
 
-    def result_of(self, task: Fulfil) -> Fulfilled | None:
+    def result_of(self, task: Fulfil) -> Fulfilled | FulfilmentFailed | None:
         """Return a finished fulfilment's result, or None."""
         running = self._running
         if running is None or not self._is_fresh(task) or not running.done() or running.cancelled():
@@ -78,11 +78,13 @@ class AheadFulfiller:
     def _is_fresh(self, task: Fulfil) -> bool:
         return self._task == task and self._clock() - self._began <= MAX_AGE_SECONDS
 
-    async def _run(self, task: Fulfil, session: str) -> Fulfilled | None:
-        result = None
+    async def _run(self, task: Fulfil, session: str) -> Fulfilled | FulfilmentFailed | None:
+        result: Fulfilled | FulfilmentFailed | None = None
         try:
             async for event in self._fulfiller.carry_out(task, session):
-                result = event if isinstance(event, Fulfilled) else result
+                # What a check refuses is an answer; what has failed runs anew.
+                if isinstance(event, Fulfilled) or (isinstance(event, FulfilmentFailed) and event.ask_again):
+                    result = event
         except Exception:  # noqa: BLE001 - it runs anew, and fails there, where that is told
             return None
         return result

@@ -9,8 +9,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pipelines.dialog.events import Fulfilled, FulfilmentFailed
-from pipelines.dialog.form_checks import MAX_OFFERS
+from pipelines.dialog.events import MAX_OFFERS, Fulfilled, FulfilmentFailed
 from pipelines.messages import Notice, NoticeCode, ToolCall
 
 if TYPE_CHECKING:

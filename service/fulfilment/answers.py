@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
-from pipelines.dialog.events import Fulfilled, FulfilmentFailed
-from pipelines.dialog.form_checks import MAX_OFFERS
+from pipelines.dialog.events import MAX_OFFERS, Fulfilled, FulfilmentFailed
 from service.fulfilment.http_calls import CallFailedError
 
 if TYPE_CHECKING:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import dataclasses
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -11,7 +12,12 @@ from pipelines.dialog.actions import End, Fulfil
 from pipelines.dialog.agent.agent import Agent
 from pipelines.dialog.agent.form import AgentForm
 from pipelines.dialog.agent.value_list import ValueList
-from tests.unit.pipelines.dialog.agents import Caller
+from pipelines.dialog.by_example import ExampleUnderstanding
+from pipelines.dialog.session import DialogSession
+from tests.unit.pipelines.dialog.agents import NOW, Caller
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
 
 FORM: dict[str, Any] = {
     "name": "barber",
@@ -160,3 +166,29 @@ def test_callers_who_say_nothing_but_no(caller: Caller):
             caller.say("no")
     assert caller.state.ended == "hand_over"
     assert not caller.state.has_acted
+
+
+class Diary:
+    """Refuses every time, and counts how often it is asked."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def carry_out(self, task: Fulfil, session: str) -> AsyncIterator[events.FulfilmentFailed]:
+        self.asked += 1
+        yield events.FulfilmentFailed(0.0, task.number, "Taken.", "time", ("10:00",))
+
+
+async def test_a_check_that_changes_nothing_is_part_of_the_reply_and_asked_once():
+    safe = {"webhook": {"url": "http://127.0.0.1:1", "safe": True}}
+    form = AgentForm.model_validate(FORM | {"fulfilments": FORM["fulfilments"] | {"is_free": safe}})
+    agent = Agent(form, {"barber": ValueList(("Tom", "Ann"), {})}, {"book": ("a haircut",)})
+    diary = Diary()
+    session = DialogSession(agent, fulfillers={"is_free": diary, "book": diary})
+    session.begin()
+    understood = ExampleUnderstanding(agent)("a haircut with Tom at nine", NOW)
+    turn = session.preview("a haircut with Tom at nine", dataclasses.replace(understood, intent="book", confidence=1.0))
+    await session.run_ahead(turn, 1.0)
+    turn = session.commit(session.again(turn))
+    assert turn.text == "Taken. Would 10:00 do?"
+    assert (diary.asked, turn.fulfilled, turn.begun) == (1, (), ())
