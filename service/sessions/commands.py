@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Mapping
+
     from pipelines.dialog.tools import ToolResult
     from pipelines.session.config import ConversationUpdate
     from pipelines.session.conversation import Conversation
@@ -36,9 +38,10 @@ class EndUtterance:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """Change of the configuration."""
+    """Change of the configuration, and of session parameters; None: they stay."""
 
     update: ConversationUpdate
+    parameters: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +95,10 @@ def act(conversation: Conversation, command: Immediate) -> None:
     match command:
         case EndUtterance(request_id):
             conversation.end_utterance(request_id)
-        case Update(update):
+        case Update(update, parameters):
             conversation.update(update)
+            if parameters is not None:
+                conversation.dialog.change(parameters)
         case ReportPlayback(turn, seconds, finished):
             conversation.speech.report_playback(turn, seconds, finished=finished)
         case CancelReply(turn):
@@ -106,8 +111,8 @@ def act(conversation: Conversation, command: Immediate) -> None:
             conversation.dialog.take(result)
 
 
-async def perform(conversation: Conversation, command: Command, quotas: Quotas) -> None:
-    """Carry out a command, with back-pressure.
+def perform(conversation: Conversation, command: Command, quotas: Quotas) -> Awaitable[None] | None:
+    """Carry out a command; return a wait for the sake of back-pressure, if any.
 
     Raises:
         InvalidInputError: it cannot be carried out.
@@ -115,9 +120,15 @@ async def perform(conversation: Conversation, command: Command, quotas: Quotas) 
     """
     match command:
         case AddAudio(audio):
-            await conversation.add_audio(audio)
-        case AddText(text, request_id):
-            await quotas.typed_turn()
-            await conversation.add_text(text, request_id)
+            return conversation.add_audio(audio)
+        case AddText():
+            return add_text(conversation, command, quotas)
         case _:
             act(conversation, command)
+            return None
+
+
+async def add_text(conversation: Conversation, command: AddText, quotas: Quotas) -> None:
+    """Carry out a typed turn, with back-pressure."""
+    await quotas.typed_turn()
+    await conversation.add_text(command.text, command.request_id)

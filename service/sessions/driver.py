@@ -43,11 +43,11 @@ class Door(Protocol[RequestT_contra]):
     async def opened(self, conversation: Conversation, greeting: str) -> None:
         """Take the conversation before it says anything, with its agent's greeting."""
 
-    async def take(self, request: RequestT_contra) -> None:
+    async def take(self, request: RequestT_contra, /) -> None:
         """Hand one request on; an error that it raises ends the conversation."""
 
-    async def tell(self, message: Message) -> None:
-        """Write what the conversation says."""
+    async def tell(self, channel: int, message: Message, /) -> None:
+        """Write what the conversation says; it is the only channel."""
 
 
 async def converse(
@@ -57,7 +57,19 @@ async def converse(
     requests: AsyncIterator[RequestT_contra],
     refuses: frozenset[AwayReason] = EVERY_REASON,
 ) -> None:
-    """Hold a conversation until everything was said. The caller has a place already.
+    """Hold a conversation in a place of its own; see :func:`converse_in_place`."""
+    with host.admission.conversation():
+        await converse_in_place(host, opening, door, requests, refuses)
+
+
+async def converse_in_place(
+    host: SessionHost,
+    opening: Opening,
+    door: Door[RequestT_contra],
+    requests: AsyncIterator[RequestT_contra],
+    refuses: frozenset[AwayReason] = EVERY_REASON,
+) -> None:
+    """Hold a conversation of a caller who has a place, until everything was said.
 
     Args:
         host: makes it.
@@ -69,17 +81,12 @@ async def converse(
     Raises:
         ReportedError: it cannot be opened, or cannot go on; see `StreamSession.run`.
     """
-
-    async def tell(_: int, message: Message) -> None:
-        await door.tell(message)
-
     async with host.dialogs.open(opening.agent, opening.session_id, opening.parameters) as dialog:
         config = dataclasses.replace(opening.config, dialog=dialog)
         conversation = host.conversation(config, name=secrets.token_hex(6))
         async with host.open_conversations.holding(conversation):
             await door.opened(conversation, dialog.greeting if dialog else "")
             conversation.dialog.begin()
-            stream = StreamSession(
-                conversation, (conversation,), host.limits, door.take, tell, host.admission.quotas, refuses
-            )
+            quotas = host.admission.quotas
+            stream = StreamSession(conversation, (conversation,), host.limits, door.take, door.tell, quotas, refuses)
             await stream.run(requests)

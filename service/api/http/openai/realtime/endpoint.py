@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from starlette.responses import JSONResponse
 
-from pipelines.errors import InvalidInputError, ReportedError
+from pipelines.errors import InvalidInputError
 from service.api.http.caller_check import headers_of
 from service.api.http.nvidia.dialect import NvidiaDialect, normalized
 from service.api.http.nvidia.synthesis import INTENT, SynthesisSession
@@ -27,7 +27,7 @@ from service.api.http.openai.realtime.session_form import (
 )
 from service.api.http.openai.realtime.settings import to_settings
 from service.api.http.openai.realtime.transport import WebSocketTransport
-from service.api.http.problems import report
+from service.api.http.web_sockets import closing
 from service.security.client_secrets import DEFAULT_SECONDS, MAX_SECONDS, MIN_SECONDS, PREFIX
 
 if TYPE_CHECKING:
@@ -77,16 +77,12 @@ class RealtimeEndpoint:
             dialect = BetaDialect() if "realtime=v1" in headers.get("openai-beta", "") else Dialect()
             transport = WebSocketTransport(websocket)
             sender = EventSender(transport.send, dialect)
-            try:
+            async with closing(websocket, sender.error):
                 if websocket.query_params.get("intent") == INTENT:
                     sender.dialect = NvidiaDialect()
                     await SynthesisSession(host, sender, transport.receive_text).run()
                 else:
                     await RealtimeSession(host, sender, transport, session).run()
-                await websocket.close(1000)
-            except ReportedError as error:
-                await sender.error(error)
-                await websocket.close(report(error).close_code, str(error)[:100])
 
     async def make_secret(self, request: Request) -> Response:
         """Make a secret for a page or another program that must not hold a token."""

@@ -21,8 +21,8 @@ from service.api.http.openai.realtime.settings import Settings, to_settings
 from service.api.http.openai.realtime.state import AwaitSilence, ChangePlayback, Moment, Play, State, Tell
 from service.refusals import IdleStreamError, MessageTooLargeError, TooMuchMemoryError
 from service.security.principal import current_principal
-from service.sessions.commands import AddAudio, AddText, ReportPlayback, act, perform
-from service.sessions.driver import Opening, converse
+from service.sessions.commands import AddAudio, AddText, ReportPlayback, act, add_text
+from service.sessions.driver import Opening, converse_in_place
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -135,7 +135,7 @@ class RealtimeSession:
         """Hold one conversation, until the client is gone or wants another kind of it."""
         settings = self._state.settings
         opening = Opening(settings.config, settings.agent, settings.dialog.id, settings.dialog.parameters)
-        await converse(self._host, opening, self, self._requests(first), _REFUSED)
+        await converse_in_place(self._host, opening, self, self._requests(first), _REFUSED)
         moment, self._conversation = self._moment(), None
         await self._carry_out(door.closed(self._state, moment))
         if self._state.is_over:
@@ -167,7 +167,7 @@ class RealtimeSession:
         except (InvalidInputError, MessageTooLargeError) as error:
             await self._sender.error(error, event.event_id)
 
-    async def tell(self, message: Message) -> None:
+    async def tell(self, _: int, message: Message) -> None:
         """Tell what the conversation says; see `Door`."""
         await self._carry_out(door.write(self._state, message, self._moment()))
 
@@ -186,8 +186,8 @@ class RealtimeSession:
         for command in waiting:
             if isinstance(command, AddAudio):
                 await self._add_audio(command.audio)
-            elif self._conversation is not None:
-                await perform(self._conversation, command, self._host.admission.quotas)
+            elif held := self._conversation:
+                await add_text(held, command, self._host.admission.quotas)
         await self._send()
 
     def _adopt(self, state: State, outputs: Sequence[Output | Command]) -> list[AddAudio | AddText]:
