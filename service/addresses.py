@@ -8,6 +8,14 @@ import re
 LAST_PORT = 65_535
 
 
+class ListenError(OSError):
+    """It cannot be listened on an address."""
+
+
+class AddressInUseError(ListenError):
+    """The address to listen on is taken."""
+
+
 def is_address(text: str) -> bool:
     """Return whether a text is ``HOST:PORT`` or ``unix:/PATH``."""
     if re.fullmatch(r"unix:/\S+", text):

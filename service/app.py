@@ -31,7 +31,6 @@ from pipelines.turns.observer import TurnObservers
 from pipelines.unexpected_errors import log_unhandled
 from pipelines.vad.voice_activity import SileroModel
 from service.admission.admission import Admission, RecordingMemory
-from service.admission.capacity_watch import UNMEASURED_SPEAKERS, CapacityWatch, MeasuredModels, RecognizerRoom
 from service.admission.processor import known_speakers
 from service.agent_knowledge import agent_bases
 from service.api.http.door import http_server
@@ -44,10 +43,12 @@ from service.grpc_server.doors import Doors
 from service.knowledge import open_bases
 from service.lines import Lines
 from service.processes.scheduling import run_ahead, run_in_real_time
-from service.security.authentication import authenticator
+from service.security.authentication import Authenticator
+from service.security.jwt import JwtVerifier
 from service.security.tls import server_credentials
+from service.security.tokens import TokenFile
 from service.security.watched_file import UnusableFileError
-from service.served_models import served_models
+from service.sessions.capacity_watch import UNMEASURED_SPEAKERS, CapacityWatch, MeasuredModels, RecognizerRoom
 from service.sessions.dialogs import read_dialogs
 from service.sessions.host import SessionHost
 from service.sessions.lifetime import Limits
@@ -65,6 +66,7 @@ from service.triton.engine_code import EngineCodeError
 from service.triton.installation import TritonNotInstalledError
 from service.triton.remote import WrongTritonError
 from service.triton.repository import role_of
+from service.triton.served_models import served_models
 from service.triton.settings import SettingsError
 from service.triton.supervisor import TritonGaveUpError
 
@@ -78,8 +80,8 @@ if TYPE_CHECKING:
     from pipelines.stages.registry import StageRegistry
     from service.api.registry import Api
     from service.config import ServiceConfig
-    from service.served_models import ServedModels
     from service.sessions.readiness import ModelServer
+    from service.triton.served_models import ServedModels
 
 MAX_CONVERSATIONS = 512
 """Conversations at a time on whatever machine, however little is said in them."""
@@ -282,7 +284,7 @@ async def serving(
         await cleanup.enter_async_context(telemetry.running(read, lambda: models.metrics_url))
         credentials = partial(server_credentials, config.tls) if config.tls else None
         reported = capacity.utilization if config.load_reports else None
-        calls, callers = telemetry.call_observer, authenticator(config)
+        calls, callers = telemetry.call_observer, _authenticator(config)
         doors = Doors(config.host, config.port, callers, credentials, calls, reported)
         lines = Lines(host, config, calls)
         http = http_server(config, apis, readiness.is_serving, callers, calls, host.client_secrets, lines.routes)
@@ -358,3 +360,18 @@ def _until_exit(cleanup: contextlib.AsyncExitStack, task: asyncio.Task[None]) ->
 async def _stop(*steps: Callable[[], Awaitable[None]]) -> None:
     for step in steps:
         await step()
+
+
+def _authenticator(config: ServiceConfig) -> Authenticator:
+    """Make what decides who calls.
+
+    Raises:
+        OSError: a file cannot be read.
+        UnusableFileError: one cannot be used.
+    """
+    limits = config.limits
+    jwts = None
+    if config.jwt_keys is not None:
+        jwts = JwtVerifier(config.jwt_keys, str(config.jwt_issuer), str(config.jwt_audience), limits)
+    tokens = TokenFile(config.tokens, limits=limits) if config.tokens is not None else None
+    return Authenticator(tokens, jwts, certificates=config.client_ca is not None, limits=limits)

@@ -6,8 +6,8 @@ import asyncio
 import os
 from typing import TYPE_CHECKING
 
+from service.addresses import ListenError
 from service.config import ConfigError
-from service.grpc_server.server_ports import ListenError
 from service.sessions.session_cipher import VARIABLE, read_cipher
 from service.telephone.audiosocket import AudioSocketServer
 from service.telephone.media_streams import MediaStreams

@@ -27,7 +27,7 @@ class AudioDecoder:
     """
 
     def __init__(self, audio_format: AudioFormat) -> None:
-        self._decoder = _sample_decoder(audio_format)
+        self._decoder: SampleDecoder = _sample_decoder(audio_format)
         self._resampler = Resampler()
 
     def decode(self, data: bytes) -> Iterator[npt.NDArray[np.float32]]:
@@ -39,6 +39,8 @@ class AudioDecoder:
         """
         for block in self._decoder.decode(data):
             yield self._to_model_rate(block, last=False)
+        if isinstance(self._decoder, DetectingDecoder):
+            self._decoder = self._decoder.chosen or self._decoder
 
     def flush(self) -> npt.NDArray[np.float32]:
         """Return the samples that were held back for want of what follows.
@@ -50,7 +52,7 @@ class AudioDecoder:
 
     def take_damage(self) -> list[str]:
         """Return a sentence for each new kind of damage; damaged audio was left out."""
-        return self._decoder.take_damage()
+        return self._decoder.take_damage() if self._decoder.is_damaged else []
 
     def _to_model_rate(self, samples: npt.NDArray[np.float32], *, last: bool) -> npt.NDArray[np.float32]:
         return self._resampler.convert(_mono(samples), self._decoder.sample_rate_hz, last=last)

@@ -53,6 +53,9 @@ class DetectingDecoder:
         channels: the number of channels that a header must say; 0 for any.
         raw: how audio without a header is encoded; None when it must have one.
         named: FLAC or OGGOPUS where the caller named that: anything else is refused.
+
+    Attributes:
+        chosen: decodes the audio; None while it is not known how it is encoded.
     """
 
     def __init__(self, channels: int, raw: AudioFormat | None, named: Encoding | None = None) -> None:
@@ -61,39 +64,44 @@ class DetectingDecoder:
         self._named = _NAMED.get(named) if named else None
         self._begun = bytearray()
         self._tags = TagSkipper()
-        self._decoder: SampleDecoder | None = None
+        self.chosen: SampleDecoder | None = None
 
     @property
     def sample_rate_hz(self) -> int:
         """Rate of the samples; known once there are any."""
-        return self._decoder.sample_rate_hz if self._decoder else 0
+        return self.chosen.sample_rate_hz if self.chosen else 0
 
     def decode(self, data: bytes) -> Iterator[npt.NDArray[np.float32]]:
         """Yield what ``data`` completes, float32 ``[samples, channels]``."""
         # The decoder's own iterator: another one around it would cost every message of every caller.
-        return self._decode_first(data) if self._decoder is None else self._decoder.decode(data)
+        return self._decode_first(data) if self.chosen is None else self.chosen.decode(data)
 
     def _decode_first(self, data: bytes) -> Iterator[npt.NDArray[np.float32]]:
         self._begun += data
         if self._choose(whole=False):
-            assert self._decoder is not None
-            yield from self._decoder.decode(self._taken())
+            assert self.chosen is not None
+            yield from self.chosen.decode(self._taken())
 
     def flush(self) -> npt.NDArray[np.float32]:
         """Decode what is left at the end of the audio."""
-        if self._decoder is None:
+        if self.chosen is None:
             if not self._begun:
                 return NO_BLOCK
             self._choose(whole=True)
-            assert self._decoder is not None
-            blocks = [*self._decoder.decode(self._taken()), self._decoder.flush()]
+            assert self.chosen is not None
+            blocks = [*self.chosen.decode(self._taken()), self.chosen.flush()]
             filled = [block for block in blocks if len(block)]
             return np.concatenate(filled) if filled else NO_BLOCK
-        return self._decoder.flush()
+        return self.chosen.flush()
+
+    @property
+    def is_damaged(self) -> bool:
+        """True if damage was found that was not told."""
+        return self.chosen is not None and self.chosen.is_damaged
 
     def take_damage(self) -> list[str]:
         """Return what was damaged, and left out, since the last call."""
-        return self._decoder.take_damage() if self._decoder else []
+        return self.chosen.take_damage() if self.chosen else []
 
     def _choose(self, *, whole: bool) -> bool:
         """Choose the decoder; return False where more must come first."""
@@ -102,7 +110,7 @@ class DetectingDecoder:
         name = name_of(bytes(self._begun), whole=whole)
         if name is None:
             return False
-        self._decoder = self._decoder_of(name)
+        self.chosen = self._decoder_of(name)
         return True
 
     def _decoder_of(self, name: str) -> SampleDecoder:

@@ -40,6 +40,10 @@ class SampleDecoder(Protocol):
     def sample_rate_hz(self) -> int:
         """Rate of the samples; known once there are any."""
 
+    @property
+    def is_damaged(self) -> bool:
+        """True if damage was found that was not told."""
+
     def decode(self, data: bytes) -> Iterator[npt.NDArray[np.float32]]:
         """Yield what ``data`` completes in blocks, float32 ``[samples, channels]``.
 
@@ -62,6 +66,7 @@ class PieceDecoder(abc.ABC):
     """A :class:`SampleDecoder` for one encoding."""
 
     sample_rate_hz: int = 0
+    is_damaged: bool = False
 
     def __init__(self) -> None:
         self._damage: dict[str, bool] = {}
@@ -90,12 +95,11 @@ class PieceDecoder(abc.ABC):
 
     def note_damage(self, sentence: str) -> None:
         """Note a kind of damage."""
-        self._damage.setdefault(sentence, False)
+        self.is_damaged = not self._damage.setdefault(sentence, False) or self.is_damaged
 
     def take_damage(self) -> list[str]:
         """Return the new kinds of damage; see :class:`SampleDecoder`."""
-        if not self._damage:
-            return []
+        self.is_damaged = False
         untold = [sentence for sentence, told in self._damage.items() if not told]
         self._damage = dict.fromkeys(self._damage, True)
         return untold

@@ -123,9 +123,9 @@ class DialogSession:
             # Nobody has spoken in this stream yet.
             self.state = structs.replace(self.state, parameters={**self.state.parameters, SPEAKER: ""})
 
-    def change(self, parameters: Mapping[str, str]) -> None:
+    def change(self, parameters: Mapping[str, str]) -> DialogTurn:
         """Change session parameters."""
-        self.happen(events.ParametersSet(self.clock(), parameters))
+        return self.happen(events.ParametersSet(self.clock(), parameters))
 
     def is_whole_answer(self, text: str, listen: Listen) -> bool:
         """Return whether a text is the expected answer; see ``is_whole_answer``."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pipelines.dialog import events
@@ -76,6 +76,11 @@ class DialogTurn:
     def fulfilled(self) -> tuple[Fulfil, ...]:
         """Fulfilments for the caller's program."""
         return tuple(it for it in self.actions if isinstance(it, Fulfil) and it not in (*self.begun, *self.done))
+
+    @property
+    def told_again(self) -> DialogTurn:
+        """The step for a completion: nothing is asked for a second time."""
+        return replace(self, done=(*self.done, *self.fulfilled))
 
     @property
     def asks_again(self) -> bool:

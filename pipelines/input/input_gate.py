@@ -102,7 +102,8 @@ class InputGate:
         if self._listener.state.phase != "pausing":
             # Others are served between two blocks. Those whose utterance this audio may complete need not wait for it.
             await asyncio.sleep(0)
-        await self._workload.precedence.wait()
+        if self._workload.precedence.tellers:
+            await self._workload.precedence.wait()
         self._last_audio = self._loop.time()
         self._came_from = self._audio.end
         self._audio.add(samples)

@@ -25,26 +25,29 @@ class Precedence:
     Cobham, "Priority Assignment in Waiting Line Problems", Operations Research 2(1), 1954).
 
     A caller who does not read keeps nobody waiting for longer than :data:`MAX_SECONDS`.
+
+    Attributes:
+        tellers: until when those who have a reply to tell may keep others waiting.
     """
 
     def __init__(self) -> None:
-        self._until: dict[Hashable, float] = {}
+        self.tellers: dict[Hashable, float] = {}
         self._nobody_tells = asyncio.Event()
 
     def begin(self, teller: Hashable) -> None:
         """Say that ``teller`` has a reply to tell."""
-        self._until[teller] = asyncio.get_running_loop().time() + MAX_SECONDS
+        self.tellers[teller] = asyncio.get_running_loop().time() + MAX_SECONDS
         self._nobody_tells.clear()
 
     def end(self, teller: Hashable) -> None:
         """Record that ``teller`` has no pending reply any more."""
-        self._until.pop(teller, None)
-        if not self._until:
+        self.tellers.pop(teller, None)
+        if not self.tellers:
             self._nobody_tells.set()
 
     async def wait(self) -> None:
         """Wait for pending replies, within a time limit."""
-        left = max(self._until.values(), default=0.0) - asyncio.get_running_loop().time()
+        left = max(self.tellers.values(), default=0.0) - asyncio.get_running_loop().time()
         if left > _NOTHING_SECONDS:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(left):

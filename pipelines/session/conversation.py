@@ -245,7 +245,8 @@ class Conversation:
         """Act on windows of audio up to a pause to be judged; return how many those were."""
         before = self.state
         self.state, todo = step(before, events.Heard(windows, at))
-        goes_on = self.state.withholding is before.withholding and all(map(effects.is_more_audio, todo))
+        only_sends = not any(type(it) is not effects.SendAudio or it.decode for it in todo)
+        goes_on = only_sends and self.state.withholding is before.withholding
         self._carry_out(todo, has_changed=not goes_on)
         return (self.state.heard_to - before.heard_to) // WINDOW_SAMPLES
 
@@ -261,7 +262,7 @@ class Conversation:
         self._carry_out(todo)
 
     def _carry_out(self, todo: Sequence[effects.Effect], *, has_changed: bool = True) -> None:
-        for effect in effects.joined(todo):
+        for effect in effects.joined(todo) if len(todo) > 1 else todo:
             self._perform(effect)
         if has_changed:
             # Speech that goes on, and silence, change nothing that others depend on.
@@ -306,6 +307,8 @@ class Conversation:
                 self._observed.speculated(fate)
             case effects.Finish():
                 self.outbox.finish()
+            case effects.CommitDialog() | effects.StartFulfilment() | effects.CancelFulfilment():
+                self.dialog.perform(effect)
             case speech_effects.SpeechEffect():
                 self.speech.perform(effect)
 
@@ -313,7 +316,7 @@ class Conversation:
         if isinstance(message, Reply):
             if message.status is not Status.PARTIAL:
                 self._timers.cancel(message.turn)
-            message = self.dialog.as_told(message, self._models.versions(message.turn))
+            message = dataclasses.replace(message, model_versions=self._models.versions(message.turn))
         elif isinstance(message, SpeechBegan):
             self._gate.speech_began()
         elif isinstance(message, SpeechEnded):

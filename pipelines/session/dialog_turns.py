@@ -7,20 +7,18 @@ keys, the result of a fulfilment.
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 from typing import TYPE_CHECKING
 
 from pipelines.dialog import events as dialog_events
-from pipelines.dialog.turn import Cause
 from pipelines.errors import InvalidInputError
-from pipelines.messages import Interrupted, InterruptionReason, Notice, NoticeCode
+from pipelines.messages import Interrupted, InterruptionReason, Notice, NoticeCode, Reply
 from pipelines.session.keypad import Keypad
 from pipelines.session.late_turns import LateTurns
 from pipelines.session.running_fulfilments import Fulfilments
 from pipelines.session.silence import SilenceTimer
 from pipelines.stages.registry import DIALOG, SPEECH
 from pipelines.stages.speech_stage import spoken_text
-from pipelines.turns import events
+from pipelines.turns import effects, events
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -29,7 +27,7 @@ if TYPE_CHECKING:
     from pipelines.dialog.session import DialogSession
     from pipelines.dialog.tools import ToolResult
     from pipelines.dialog.turn import DialogTurn
-    from pipelines.messages import Message, Reply
+    from pipelines.messages import Message
     from pipelines.session.config import ConversationConfig
     from pipelines.stages.registry import StageOutput
     from pipelines.turns.observer import ObservedConversation
@@ -70,7 +68,12 @@ class DialogTurns:
         self._listen: Listen | None = None
         self._fulfilments: Fulfilments | None = None
         if self._dialog is not None:
-            self._fulfilments = Fulfilments(self._dialog, self._happen, self._tell_if_awaited, observed.fulfilled)
+            self._fulfilments = Fulfilments(
+                self._dialog,
+                self._happen,
+                lambda number: dispatch(events.FulfilmentEnded(number)),
+                observed.fulfilled,
+            )
         self._keypad = Keypad(self._press)
         self._late = LateTurns(self._ask_to_wait)
         self._state = state
@@ -96,32 +99,23 @@ class DialogTurns:
     def begin(self) -> None:
         """Begin to wait for the caller, and let the greeting be spoken."""
         turn = self._dialog.began if self._dialog else None
-        if turn is None:
+        if turn is not None:
+            self._follow(turn)
+            self._tell(turn, aloud=self._voice is not None and bool(turn.text))
+
+    def perform(self, effect: effects.DialogEffect) -> None:
+        """Do what the turns want done."""
+        if self._dialog is None or self._fulfilments is None:
             return
-        self._follow(turn)
-        if self._voice is not None and turn.text:
-            self._tell(turn)
-
-    def as_told(self, reply: Reply, versions: Mapping[str, int]) -> Reply:
-        """Commit a reply's turn; return the reply as the caller gets it.
-
-        Args:
-            reply: of a turn.
-            versions: of the engines that the turn has used.
-        """
-        results = reply.results
-        turn = reply.dialog
-        if self._dialog is not None and turn is not None and turn.cause is Cause.TURN:
-            told = self._late.earlier_turn(reply)
-            committed = self._dialog.commit(turn) if told is None else told
-            if committed is not turn:
-                results = {**results, DIALOG: committed}
-            if told is None:
+        match effect:
+            case effects.CommitDialog(number, step):
+                committed = self._dialog.commit(step)
                 self._follow(committed)
-        reply = dataclasses.replace(reply, results=results, model_versions=versions)
-        if self._dialog is not None:
-            self._late.note(reply)
-        return reply
+                self._dispatch(events.DialogCommitted(number, committed))
+            case effects.StartFulfilment(task):
+                self._fulfilments.start(task)
+            case effects.CancelFulfilment(number):
+                self._fulfilments.cancel(number)
 
     def press(self, keys: str) -> None:
         """Take keys that the caller pressed.
@@ -149,8 +143,7 @@ class DialogTurns:
         if self._dialog is None:
             message = "parameters came, but no agent holds this conversation: name one in config.agent"
             raise InvalidInputError("config.session", "NO_AGENT", message)
-        self._dialog.change(parameters)
-        self._dispatch(events.DialogChanged())
+        self._tell(self._dialog.change(parameters), aloud=False)
 
     def take(self, result: ToolResult) -> None:
         """Take the result of a tool; one that cannot be taken is told in a notice."""
@@ -166,10 +159,12 @@ class DialogTurns:
             self._dialog.tools.close()
 
     def note(self, message: Message) -> None:
-        """Record that the agent's words were interrupted."""
-        if self._dialog is None or not isinstance(message, Interrupted):
+        """Take note of late replies, and of interruptions of the agent."""
+        if self._dialog is None:
             return
-        if message.reason is not InterruptionReason.CANCELLED:
+        if isinstance(message, Reply):
+            self._late.note(message)
+        elif isinstance(message, Interrupted) and message.reason is not InterruptionReason.CANCELLED:
             self._dialog.happen(dialog_events.Interrupted(self._now()))
 
     def abandon(self) -> None:
@@ -188,22 +183,14 @@ class DialogTurns:
             await self._fulfilments.wait()
 
     def _follow(self, turn: DialogTurn) -> None:
-        """Do what a turn that has happened asks for beside words."""
+        """Wait for the caller as a step of the dialog that counts says."""
         if turn.listens is not None:
             self._listen = turn.listens
         if self._silence is not None:
             awaited = self._listen is not None and not turn.after.ended
             self._silence.restart(self._listen.no_input_seconds if awaited and self._listen else None)
-        assert self._fulfilments is not None
-        if turn.cause is not Cause.FULFILMENT and turn.before.fulfilling not in {0, turn.after.fulfilling}:
-            self._fulfilments.cancel(turn.before.fulfilling)
         for fulfil in turn.done:
             self._observed.fulfilled(fulfil.name, 0.0, "done")
-        for fulfil in turn.begun:
-            self._fulfilments.start(fulfil)
-        if not self._fulfilments:
-            # Not at once: the machine may be at work on the reply of this turn.
-            self._loop.call_soon(self._tell_if_awaited)
 
     def _now(self) -> float:
         assert self._dialog is not None
@@ -212,20 +199,17 @@ class DialogTurns:
     def _happen(self, event: dialog_events.Event) -> DialogTurn:
         """Let something happen that is no turn, and tell what the agent says to it."""
         assert self._dialog is not None
-        before = self._dialog.state
         turn = self._dialog.happen(event)
         self._follow(turn)
-        if turn.actions:
-            self._tell(turn)
-        if turn.after is not before:
-            self._dispatch(events.DialogChanged())
+        self._tell(turn, aloud=bool(turn.actions))
         return turn
 
-    def _tell(self, turn: DialogTurn) -> None:
-        outputs: dict[str, StageOutput] = {DIALOG: turn}
-        if self._voice is not None:
+    def _tell(self, turn: DialogTurn, *, aloud: bool) -> None:
+        """Take a step to the turns, with its words or without."""
+        outputs: dict[str, StageOutput] = {DIALOG: turn} if aloud else {}
+        if aloud and self._voice is not None:
             outputs[SPEECH] = spoken_text(turn.text, self._voice)
-        self._dispatch(events.Prompted(outputs, self._loop.time()))
+        self._dispatch(events.Prompted(turn, outputs, self._loop.time()))
 
     def _press(self, keys: str) -> None:
         self._happen(dialog_events.Dtmf(self._now(), keys))
@@ -238,7 +222,4 @@ class DialogTurns:
         assert self._dialog is not None
         turn = self._dialog.asks_to_wait()
         if turn.text and self._state().speaking is None and not turn.before.fulfilling:
-            self._tell(turn)
-
-    def _tell_if_awaited(self) -> None:
-        self._dispatch(events.AgentAwaited(bool(self._fulfilments)))
+            self._tell(turn, aloud=True)

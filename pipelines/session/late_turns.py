@@ -1,9 +1,8 @@
-"""Dialog turns with a partial reply: a request for patience, and what was said."""
+"""Dialog turns that are late: a request for patience."""
 
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 from typing import TYPE_CHECKING
 
 from pipelines.messages import Status
@@ -11,7 +10,6 @@ from pipelines.messages import Status
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pipelines.dialog.turn import DialogTurn
     from pipelines.messages import Reply
 
 WAIT_SECONDS = 1.5
@@ -28,17 +26,8 @@ class LateTurns:
     def __init__(self, on_wait: Callable[[], None]) -> None:
         self._on_wait = on_wait
         self._loop = asyncio.get_running_loop()
-        self._happened: dict[int, DialogTurn] = {}
         self._awaited: set[int] = set()
         self._timer: asyncio.TimerHandle | None = None
-
-    def earlier_turn(self, reply: Reply) -> DialogTurn | None:
-        """Return what an earlier reply of the turn has done, or None.
-
-        The completion asks for no fulfilment a second time.
-        """
-        turn = self._happened.pop(reply.turn, None)
-        return dataclasses.replace(turn, done=(*turn.done, *turn.fulfilled)) if turn is not None else None
 
     def note(self, reply: Reply) -> None:
         """Take note of what the caller is told of a turn."""
@@ -46,9 +35,7 @@ class LateTurns:
             self._awaited.discard(reply.turn)
             if not self._awaited:
                 self.cancel()
-        elif reply.dialog is not None:
-            self._happened[reply.turn] = reply.dialog
-        else:
+        elif reply.dialog is None:
             self._awaited.add(reply.turn)
             if self._timer is None:
                 self._timer = self._loop.call_at(reply.ended_at_seconds + WAIT_SECONDS, self._on_wait)

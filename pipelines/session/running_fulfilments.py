@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pipelines.dialog import events
@@ -30,18 +31,19 @@ class Fulfilments:
     Args:
         dialog: names what carries them out.
         on_event: called with what becomes of them.
-        on_idle: called when none is under way any more.
-        on_end: called with the name of each that has ended, its seconds, and how: ``done``, ``failed``, ``cancelled``.
+        on_end: called with the number of each when nothing more comes of it.
+        on_outcome: called with the name of each that has ended, its seconds, and how: ``done``, ``failed``,
+            ``cancelled``.
     """
 
     def __init__(
         self,
         dialog: DialogSession,
         on_event: Callable[[events.Event], object],
-        on_idle: Callable[[], None],
-        on_end: Callable[[str, float, str], None],
+        on_end: Callable[[int], None],
+        on_outcome: Callable[[str, float, str], None],
     ) -> None:
-        self._dialog, self._on_event, self._on_idle, self._on_end = dialog, on_event, on_idle, on_end
+        self._dialog, self._on_event, self._on_end, self._on_outcome = dialog, on_event, on_end, on_outcome
         self._loop = asyncio.get_running_loop()
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -52,7 +54,7 @@ class Fulfilments:
         """Begin to carry a fulfilment out."""
         task = asyncio.create_task(self._run(fulfil), name=_name(fulfil.number))
         self._tasks.add(task)
-        task.add_done_callback(self._forget)
+        task.add_done_callback(partial(self._forget, fulfil.number))
 
     def cancel(self, number: int) -> None:
         """End a fulfilment that the caller has interrupted."""
@@ -70,10 +72,9 @@ class Fulfilments:
         if self._tasks:
             await asyncio.wait(tuple(self._tasks))
 
-    def _forget(self, task: asyncio.Task[None]) -> None:
+    def _forget(self, number: int, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
-        if not self._tasks:
-            self._on_idle()
+        self._on_end(number)
 
     async def _run(self, fulfil: Fulfil) -> None:
         waiting = self._loop.call_later(WAIT_SECONDS, self._ask_to_wait, fulfil.number)
@@ -93,7 +94,7 @@ class Fulfilments:
             log_mistake(logger, "a fulfilment failed", error)
         finally:
             waiting.cancel()
-            self._on_end(fulfil.name, self._loop.time() - began, outcome)
+            self._on_outcome(fulfil.name, self._loop.time() - began, outcome)
             if not is_over:
                 self._on_event(events.FulfilmentFailed(self._dialog.clock(), fulfil.number))
 

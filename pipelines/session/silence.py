@@ -50,7 +50,7 @@ class SilenceTimer:
             return
         voicing = state.voicing[-1].at(now) if len(state.voicing) == 1 else None
         is_played = not state.voicing or (voicing is not None and voicing.is_over)
-        if state.speaking is not None or state.ending or state.awaits_agent or not is_played:
+        if state.speaking is not None or state.ending or state.fulfilling or not is_played:
             self._quiet_from = now
         if now - self._quiet_from >= self._seconds:
             self._timer = None

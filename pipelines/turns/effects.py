@@ -11,6 +11,8 @@ from pipelines.turns.speech_effects import SpeechEffect
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from pipelines.dialog.actions import Fulfil
+    from pipelines.dialog.turn import DialogTurn
     from pipelines.messages import Message
     from pipelines.stages.registry import StageOutput
 
@@ -78,6 +80,28 @@ class CancelStage:
 
 
 @dataclass(frozen=True, slots=True)
+class CommitDialog:
+    """Let a step of the dialog count that a turn's stages have worked out."""
+
+    turn: int
+    step: DialogTurn
+
+
+@dataclass(frozen=True, slots=True)
+class StartFulfilment:
+    """Begin to carry out what the dialog asks for; FulfilmentEnded follows."""
+
+    task: Fulfil
+
+
+@dataclass(frozen=True, slots=True)
+class CancelFulfilment:
+    """End a fulfilment that the caller has called off."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
 class JudgePause:
     """Have a pause judged, by samples ``start`` to ``stop`` (exclusive) and text."""
 
@@ -132,6 +156,8 @@ class Finish:
     """Everything was said: end the stream."""
 
 
+DialogEffect = CommitDialog | StartFulfilment | CancelFulfilment
+
 Effect = (
     OpenSegment
     | SendAudio
@@ -140,6 +166,7 @@ Effect = (
     | ReadAgain
     | RunStage
     | CancelStage
+    | DialogEffect
     | JudgePause
     | CancelJudgement
     | SetDeadline
@@ -148,11 +175,6 @@ Effect = (
     | Finish
     | SpeechEffect
 )
-
-
-def is_more_audio(effect: Effect) -> bool:
-    """Return whether an effect only sends what was said next."""
-    return isinstance(effect, SendAudio) and not effect.decode
 
 
 def joined(effects: Iterable[Effect]) -> list[Effect]:

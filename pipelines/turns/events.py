@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from pipelines.dialog.turn import DialogTurn
     from pipelines.models.ports import Hypothesis
     from pipelines.speakers.spans import SpeakerSpan
     from pipelines.speech.synthesis import Mark
@@ -229,23 +230,33 @@ class CancelRequested:
 
 
 @dataclass(frozen=True, slots=True)
-class Prompted:
-    """Words of an agent's own; ``outputs`` are results of stages by name."""
+class DialogCommitted:
+    """Step of the dialog that counts for a turn, as CommitDialog has asked."""
 
+    turn: int
+    step: DialogTurn
+
+
+@dataclass(frozen=True, slots=True)
+class Prompted:
+    """Step of a dialog that no turn of the caller has caused.
+
+    Attributes:
+        step: it; where it changes the dialog, speculations are worked out again.
+        outputs: the agent's words, as results of stages by name; empty for none.
+        at: when it happened.
+    """
+
+    step: DialogTurn
     outputs: Mapping[str, StageOutput]
     at: float
 
 
 @dataclass(frozen=True, slots=True)
-class AgentAwaited:
-    """Work of an agent under way, or its end; it keeps the conversation open."""
+class FulfilmentEnded:
+    """End of a fulfilment under way, in whatever way; it kept the conversation open."""
 
-    is_awaited: bool
-
-
-@dataclass(frozen=True, slots=True)
-class DialogChanged:
-    """Change of a dialog outside of turns; speculations are recomputed."""
+    number: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,9 +289,9 @@ Event = (
     | Updated
     | DeadlinePassed
     | Abandoned
+    | DialogCommitted
     | Prompted
-    | AgentAwaited
-    | DialogChanged
+    | FulfilmentEnded
     | SpeakersFound
     | SpeechEvent
 )

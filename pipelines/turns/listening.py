@@ -8,7 +8,7 @@ is asked for all it has, and what follows is withheld until speech resumes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
@@ -29,11 +29,14 @@ from pipelines.turns.speculating import count_speculation
 from pipelines.turns.state import QuietPoint, State
 from pipelines.turns.turn import Segment, Turn
 from pipelines.vad.endpointing import Boundary
-from pipelines.vad.voice_activity import WINDOW_SAMPLES, is_speech
+from pipelines.vad.voice_activity import WINDOW_SAMPLES
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pipelines.turns.effects import Effect
-    from pipelines.turns.events import EndRequested, HalfClosed, Heard, PauseJudged
+    from pipelines.turns.events import EndRequested, HalfClosed, Heard, PauseJudged, Window
+    from pipelines.vad.endpointing import Endpointer
 
     Step = tuple[State, tuple[Effect, ...]]
 
@@ -54,74 +57,133 @@ HARD_LIMIT = 28 * MODEL_RATE_HZ
 
 _CUT_FROM = 14 * MODEL_RATE_HZ
 
+_LOOKED_AT = frozenset((*pausing.JUDGED_WINDOWS, SOFT_PAUSE, PAUSE_LIMIT))
+"""Windows of silence at which something may follow while audio is withheld."""
+
+
+class _Run(NamedTuple):
+    """Windows that were heard in one go.
+
+    Attributes:
+        spoken: probabilities of speech of those in which somebody speaks.
+        speech_end: one past the last sample of speech; 0 where there is none.
+        silences: first and last sample of each window of the utterance in which nobody speaks.
+        boundary: what the last one completes.
+    """
+
+    spoken: list[float]
+    speech_end: int
+    silences: list[tuple[int, int]]
+    boundary: Boundary | None
+
 
 def hear(state: State, event: Heard) -> Step:
-    """Take windows in, up to one that begins or ends a turn, or is judged."""
+    """Take windows in, up to the first at which anything changes.
+
+    That one begins or ends an utterance, a pause, or silence that is looked at; those behind it come again.
+    """
+    if state.speaking is None and state.heard_to + WINDOW_SAMPLES <= state.floor:
+        # The caller has ended the utterance that these belong to, before they were heard.
+        early = min(len(event.windows), (state.floor - state.heard_to) // WINDOW_SAMPLES)
+        return replace(state, heard_to=state.heard_to + early * WINDOW_SAMPLES), ()
+    state, run = _listen(state, event.windows)
+    turn = state.speaking
+    if turn is None:
+        return _begin_turn(state) if run.boundary is Boundary.START else (state, ())
+    if run.spoken:
+        turn = replace(
+            turn,
+            speech_end=run.speech_end,
+            speech_peak=max(turn.speech_peak, *run.spoken),
+            speech_mass=sum(run.spoken, turn.speech_mass),
+            speech_windows=turn.speech_windows + len(run.spoken),
+        )
+    if state.settings.diarizes:
+        for silence in run.silences:
+            turn = turn.with_silence(*silence)
+    if run.boundary is Boundary.LIKELY_STOP:
+        turn = replace(turn, end_is_likely=True)
+    state = replace(state, speaking=turn)
     effects: tuple[Effect, ...] = ()
-    speaking = state.speaking is not None
-    for probability, is_background in event.windows:
-        state, more = _hear_window(state, probability, event.at, is_background=is_background)
+    if state.was_speech and turn.pause is not None:
+        state, effects = pausing.resume(state)
+    state, more = _feed(state)
+    effects += more
+    if run.boundary is Boundary.LIKELY_STOP:
+        state, more = replying.tell_likely_end(state)
         effects += more
-        turn = state.speaking
-        if (turn is not None) is not speaking or (turn is not None and turn.pause and state.awaits_judgement):
-            break
+    if run.boundary is Boundary.STOP:
+        state, more = _end_turn(state, EndReason.SILENCE, event.at, state.heard_to)
+        return state, effects + more
+    if state.endpointer.trailing_silence >= SPECULATION_WINDOWS:
+        state, more = pausing.follow(state)
+        effects += more
     return state, effects
 
 
-def _hear_window(state: State, probability: float, at: float, *, is_background: bool) -> Step:
-    heard_to = state.heard_to + WINDOW_SAMPLES
-    if state.speaking is None and heard_to <= state.floor:
-        # The caller has ended the utterance that it belongs to, before it was heard.
-        return replace(state, heard_to=heard_to), ()
-    config = state.settings.endpointing
-    speech = not is_background and is_speech(
-        probability, was_speech=state.was_speech, begins=config.speech_begins, ends=config.speech_ends
-    )
-    background = not speech and (state.background or is_background)
-    stop_after = pausing.stop_after(state, is_background=background) if state.speaking else None
-    endpointer, boundary = state.endpointer.push(speech=speech, stop_after=stop_after)
-    if boundary is Boundary.STOP and _goes_on(state):
-        endpointer, boundary = endpointer.begin(), None
+def _listen(state: State, windows: Sequence[Window]) -> tuple[State, _Run]:
+    """Follow speech and silence up to the first window at which anything changes."""
+    settings, turn = state.settings, state.speaking
+    config = settings.endpointing
+    segment = turn.open_segment if turn is not None else None
+    silence = state.silence_that_ends
+    awaits_judgement = turn is not None and turn.pause is not None and state.awaits_judgement
+    endpointer, speech, background, quiet = state.endpointer, state.was_speech, state.background, state.quiet
+    heard_to, speech_end, length = state.heard_to, 0, 0
+    heard: list[float] = []
+    spoken: list[float] = []
+    silences: list[tuple[int, int]] = []
+    boundary: Boundary | None = None
+    for probability, is_background in windows:
+        heard_to += WINDOW_SAMPLES
+        heard.append(probability)
+        speech = not is_background and probability >= (config.speech_ends if speech else config.speech_begins)
+        background = not speech and (background or is_background)
+        # The model of the end of a turn takes a voice in the background for a speaker who goes on.
+        endpointer, boundary = endpointer.push(speech=speech, stop_after=None if background else silence)
+        if segment is not None:
+            length = heard_to - segment.start
+            if boundary is Boundary.STOP and length - WINDOW_SAMPLES < settings.join_samples:
+                # Speech after the pause still fits into the segment.
+                endpointer, boundary = endpointer.begin(), None
+            if _CUT_FROM <= length < HARD_LIMIT and (speech or not state.withholding):
+                quiet = _quieter(quiet, probability, heard_to)
+        if speech:
+            spoken.append(probability)
+            speech_end = heard_to
+        else:
+            silences.append((heard_to - WINDOW_SAMPLES, heard_to))
+        if boundary or awaits_judgement or (turn and _turns(state, turn, endpointer, length, speech=speech)):
+            break
     state = replace(
         state,
         background=background,
         endpointer=endpointer,
         was_speech=speech,
         heard_to=heard_to,
-        probabilities=(*state.probabilities, probability)[-config.start_windows :],
+        probabilities=(*state.probabilities, *heard)[-config.start_windows :],
+        quiet=quiet,
     )
-    turn = state.speaking
-    if turn is None:
-        return _begin_turn(state) if boundary is Boundary.START else (state, ())
-    effects: tuple[Effect, ...] = ()
+    return state, _Run(spoken, speech_end, silences, boundary)
+
+
+def _turns(state: State, turn: Turn, endpointer: Endpointer, length: int, *, speech: bool) -> bool:
+    """Return whether more is to be done than to send, or withhold, a window.
+
+    Args:
+        state: before the windows that came with it.
+        turn: under way.
+        endpointer: with the window.
+        length: samples of the open segment, with those of the window; 0: none is open.
+        speech: whether somebody speaks in it.
+    """
     if speech:
-        if turn.pause is not None:
-            state, effects = pausing.resume(state)
-            assert state.speaking is not None
-            turn = state.speaking
-        turn = replace(
-            turn,
-            speech_end=heard_to,
-            speech_peak=max(turn.speech_peak, probability),
-            speech_mass=turn.speech_mass + probability,
-            speech_windows=turn.speech_windows + 1,
-        )
-    elif state.settings.diarizes:
-        turn = turn.with_silence(heard_to - WINDOW_SAMPLES, heard_to)
-    if boundary is Boundary.LIKELY_STOP:
-        turn = replace(turn, end_is_likely=True)
-    state, more = _feed(replace(state, speaking=turn), probability, speech=speech)
-    effects += more
-    if boundary is Boundary.LIKELY_STOP:
-        state, more = replying.tell_likely_end(state)
-        effects += more
-    if boundary is Boundary.STOP:
-        state, more = _end_turn(state, EndReason.SILENCE, at, heard_to)
-        return state, effects + more
-    if endpointer.trailing_silence >= SPECULATION_WINDOWS:
-        state, more = pausing.follow(state)
-        effects += more
-    return state, effects
+        return turn.pause is not None or state.withholding or not length or length >= HARD_LIMIT
+    silence = endpointer.trailing_silence
+    if silence < SPECULATION_WINDOWS:
+        return length >= HARD_LIMIT and not state.withholding
+    is_paused = not length or (state.withholding and length < SOFT_LIMIT)
+    return not is_paused or silence in _LOOKED_AT or (turn.pause is None and state.settings.judges)
 
 
 def pause_judged(state: State, event: PauseJudged) -> Step:
@@ -130,18 +192,12 @@ def pause_judged(state: State, event: PauseJudged) -> Step:
     if turn is None or turn.number != event.turn or turn.pause is None or turn.pause.number != event.pause:
         return state, ()
     state, effects = pausing.take_judgement(state, event.probability)
-    windows = pausing.stop_after(state, is_background=state.background)
-    if windows is not None and state.endpointer.is_silent_for(windows):
+    windows = None if state.background else state.silence_that_ends
+    if windows is not None and state.endpointer.trailing_silence >= windows:
         state, more = _end_turn(state, EndReason.SILENCE, event.at, state.heard_to)
     else:
         state, more = pausing.ask(state)
     return state, effects + more
-
-
-def _goes_on(state: State) -> bool:
-    """Return whether speech after a pause fits the segment (``join_samples``)."""
-    segment = state.speaking.open_segment if state.speaking else None
-    return segment is not None and state.heard_to - segment.start < state.settings.join_samples
 
 
 def end_requested(state: State, event: EndRequested) -> Step:
@@ -172,7 +228,7 @@ def keep_from(state: State) -> int:
     """Return the first sample that a later step may still send."""
     turn = state.speaking
     if turn is not None and state.settings.judges:
-        judged_from = pausing.judged_from(state, turn)
+        judged_from = state.judged_from
         return min(judged_from, turn.open_segment.start) if turn.open_segment else judged_from
     if turn is not None and turn.open_segment is not None:
         return turn.open_segment.start
@@ -216,13 +272,13 @@ def _open_segment(state: State, start: int) -> Step:
     return state, (OpenSegment(turn.number, segment.number), SendAudio(segment.number, start, state.heard_to))
 
 
-def _feed(state: State, probability: float, *, speech: bool) -> Step:
-    """Send, withholds or cuts, now that another window of the utterance was heard."""
+def _feed(state: State) -> Step:
+    """Send, withhold or cut, now that more of the utterance was heard."""
     assert state.speaking is not None
     segment = state.speaking.open_segment
     silence = state.endpointer.trailing_silence
     if segment is None:
-        if not speech:
+        if not state.was_speech:
             return state, ()
         dropped = _dropped_speculation(state)
         state = replace(state, speaking=replace(state.speaking, speculation=None, is_speculative=False))
@@ -231,12 +287,10 @@ def _feed(state: State, probability: float, *, speech: bool) -> Step:
     long_enough = state.heard_to - segment.start >= SOFT_LIMIT
     if silence >= PAUSE_LIMIT or (long_enough and silence >= SOFT_PAUSE):
         return _close_segment(state)
-    if state.withholding and not speech:
+    if state.withholding and not state.was_speech:
         return state, ()
     if state.heard_to - segment.start >= HARD_LIMIT:
         return _cut(state, segment)
-    if state.heard_to - segment.start >= _CUT_FROM:
-        state = replace(state, quiet=_quieter(state, probability))
     pausing = silence >= SPECULATION_WINDOWS or state.endpointer.stop_is_likely
     return _send(state, segment, pausing=pausing)
 
@@ -263,11 +317,10 @@ def _dropped_speculation(state: State) -> tuple[Effect, ...]:
     return count_speculation(state, SpeculationFate.RESUMED) if state.speaking.is_speculative else ()
 
 
-def _quieter(state: State, probability: float) -> QuietPoint:
-    """Return the least likely speech in a segment's second half."""
-    best = state.quiet
+def _quieter(best: QuietPoint | None, probability: float, heard_to: int) -> QuietPoint:
+    """Return the least likely speech in a segment's second half so far."""
     if best is None or probability <= best.probability:
-        return QuietPoint(probability, state.heard_to - WINDOW_SAMPLES // 2)
+        return QuietPoint(probability, heard_to - WINDOW_SAMPLES // 2)
     return best
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from pipelines.messages import Reply
 from pipelines.turns import (
+    dialog_steps,
     events,
     listening,
     lost_models,
@@ -17,7 +17,7 @@ from pipelines.turns import (
     replying,
     speculating,
 )
-from pipelines.turns.effects import AbandonSegment, CancelStage, Emit, Finish
+from pipelines.turns.effects import AbandonSegment, CancelStage, Finish
 
 if TYPE_CHECKING:
     from pipelines.turns.effects import Effect
@@ -51,21 +51,13 @@ def step(state: State, event: events.Event) -> tuple[State, tuple[Effect, ...]]:
     else:
         telling = ()
     if telling and state.settings.is_dialog:
-        state, starting = _go_on(state, telling)
+        state, starting = speculating.start_waiting(state)
         effects += starting
     effects += _given_up(before, state, event)
-    awaited = state.speaking is not None or state.ending or state.has_speech_to_send or state.awaits_agent
+    awaited = state.speaking is not None or state.ending or state.has_speech_to_send or state.fulfilling
     if state.half_closed and not awaited:
         return replace(state, finished=True), (*effects, Finish())
     return state, effects
-
-
-def _go_on(state: State, telling: tuple[Effect, ...]) -> tuple[State, tuple[Effect, ...]]:
-    """Go on with a dialog after replies: later turns, agent's actions."""
-    replies = (effect.message for effect in telling if isinstance(effect, Emit) and isinstance(effect.message, Reply))
-    if any(reply.dialog is not None and reply.dialog.begun for reply in replies):
-        state = replace(state, awaits_agent=True)
-    return speculating.start_waiting(state)
 
 
 def _dispatch(state: State, event: events.Event) -> tuple[State, tuple[Effect, ...]]:  # noqa: PLR0911, PLR0912 - one line an event
@@ -106,12 +98,12 @@ def _dispatch(state: State, event: events.Event) -> tuple[State, tuple[Effect, .
             return _updated(state, event), ()
         case events.DeadlinePassed():
             return replying.deadline_passed(state, event)
+        case events.DialogCommitted():
+            return dialog_steps.committed(state, event)
         case events.Prompted():
-            return replying.prompted(state, event)
-        case events.AgentAwaited():
-            return replace(state, awaits_agent=event.is_awaited), ()
-        case events.DialogChanged():
-            return speculating.dialog_changed(state)
+            return dialog_steps.prompted(state, event)
+        case events.FulfilmentEnded():
+            return dialog_steps.ended(state, event)
         case events.SpeakersFound():
             return replying.speakers_found(state, event)
         case events.Abandoned():
@@ -126,12 +118,19 @@ def _updated(state: State, event: events.Updated) -> State:
     stages = state.settings.stages if event.stages is None else event.stages
     reads_again = state.settings.reads_again if event.reads_again is None else event.reads_again
     settings = dataclasses.replace(state.settings, endpointing=endpointing, stages=stages, reads_again=reads_again)
-    return replace(state, settings=settings, endpointer=replace(state.endpointer, config=endpointing))
+    state = replace(state, settings=settings, endpointer=replace(state.endpointer, config=endpointing))
+    turn = state.speaking
+    if turn is None or turn.pause is None or turn.pause.probability is None:
+        return state
+    pause = replace(turn.pause, stop_after=endpointing.stop_after(turn.pause.probability))
+    return replace(state, speaking=replace(turn, pause=pause))
 
 
 def _given_up(before: State, after: State, event: events.Event) -> tuple[Effect, ...]:
     """Cancel the stages of before that are not waited for any more."""
-    if before.speaking is after.speaking and before.ending is after.ending:
+    was, now = before.speaking, after.speaking
+    goes_on = was is now or (was is not None and now is not None and was.speculation is now.speculation)
+    if goes_on and before.ending is after.ending:
         return ()
     running = before.running_stages
     if not running:

@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from pipelines.audio.formats import MODEL_RATE_HZ
 from pipelines.messages import SpeechPaused, SpeechResumed
-from pipelines.models.turn_end_port import MAX_JUDGED_SECONDS
 from pipelines.text.digit_strings import ends_in_spelling
 from pipelines.turns.effects import CancelJudgement, Emit, JudgePause
 from pipelines.turns.turn import Pause
@@ -32,33 +30,9 @@ SPECULATION_WINDOWS = 5
 JUDGED_WINDOWS = (SPECULATION_WINDOWS, 12, 22)
 """Windows of silence (0.16, 0.38 and 0.7 s) after which the model is asked."""
 
-MAX_JUDGED_SAMPLES = round(MAX_JUDGED_SECONDS * MODEL_RATE_HZ)
-
-
 MAX_SPELLING_PROBABILITY = 0.45
 """How probable it is at most that a turn is over which ends in digits or letters: people pause between their groups,
 and only the speaker knows how many there are."""
-
-
-def stop_after(state: State, *, is_background: bool) -> int | None:
-    """Return the silent windows that end the utterance, or None.
-
-    Args:
-        state: of the turns.
-        is_background: whether a voice in the background was heard since the last speech.
-    """
-    turn, settings = state.speaking, state.settings
-    if turn is None or not settings.judges:
-        return None
-    if is_background:
-        # The model hears the background too, and takes it for a speaker who goes on.
-        return None
-    return settings.endpointing.stop_after(turn.pause.probability if turn.pause else None)
-
-
-def judged_from(state: State, turn: Turn) -> int:
-    """Return the first sample of a turn that the model hears."""
-    return max(turn.segments[0].start, state.heard_to - MAX_JUDGED_SAMPLES)
 
 
 def follow(state: State) -> Step:
@@ -83,7 +57,7 @@ def ask(state: State) -> Step:
     if not turn.text or turn.lacks_speech(state.settings.endpointing.speech_begins):
         return state, ()
     pause = replace(turn.pause, asked=times, awaited=True)
-    judge = JudgePause(turn.number, pause.number, judged_from(state, turn), state.heard_to, turn.text)
+    judge = JudgePause(turn.number, pause.number, state.judged_from, state.heard_to, turn.text)
     return replace(state, speaking=replace(turn, pause=pause)), (judge,)
 
 
@@ -96,7 +70,8 @@ def take_judgement(state: State, probability: float | None) -> Step:
         return replace(state, speaking=replace(state.speaking, pause=pause)), ()
     if ends_in_spelling(state.speaking.text):
         probability = min(probability, MAX_SPELLING_PROBABILITY)
-    pause = replace(pause, probability=probability, told=state.speaking.text)
+    stop_after = state.settings.endpointing.stop_after(probability)
+    pause = replace(pause, probability=probability, stop_after=stop_after, told=state.speaking.text)
     turn = replace(state.speaking, pause=pause)
     state = replace(state, speaking=turn)
     return state, (Emit(_paused(state, turn, probability)),)

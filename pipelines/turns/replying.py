@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from pipelines.messages import Notice, NoticeCode, Reply, Status, Transcript
 from pipelines.speakers.spans import main_speaker, within, without_silence
-from pipelines.stages.registry import ASR, SPEECH, PlannedStage
+from pipelines.stages.registry import ASR, DIALOG, SPEECH, PlannedStage
 from pipelines.turns import pausing
-from pipelines.turns.effects import Emit, SetDeadline, SpeculationFate
+from pipelines.turns.effects import CommitDialog, Emit, SetDeadline, SpeculationFate
 from pipelines.turns.speculating import (
     count_speculation,
     find_speculation,
@@ -317,6 +317,8 @@ def _make_reply(
     """Make a reply to be sent in order; it may replace an unsent PARTIAL one."""
     assert turn.ended_at is not None
     partial = turn.partial
+    if turn.committed is not None and DIALOG in results:
+        results = {**results, DIALOG: turn.committed.told_again}
     reply = Reply(
         turn=turn.number,
         transcript=speculation.text,
@@ -349,16 +351,23 @@ def tell_in_order(state: State) -> Step:
     Audio that comes faster than speech has turns recognized and answered side by side, and a short one may be done
     before the long one that was said first. A reply does not wait for transcripts of other turns: that of the turn
     before is told by its own deadline, which is no later, and so no reply is late because of the order.
+
+    A reply with a step of a dialog is told when that step counts.
     """
     effects: tuple[Effect, ...] = ()
     texts_wait = replies_wait = False
     for turn in state.ending:
-        waiting = tuple(it for it in turn.untold if (texts_wait if isinstance(it, Transcript) else replies_wait))
+        step = None if replies_wait else turn.uncommitted
+        held = replies_wait or step is not None
+        waiting = tuple(it for it in turn.untold if (texts_wait if isinstance(it, Transcript) else held))
         effects += tuple(Emit(message) for message in turn.untold if message not in waiting)
+        commits = turn.commits or step is not None
+        if step is not None and not turn.commits:
+            effects += (CommitDialog(turn.number, step),)
         texts_wait = texts_wait or not turn.text_is_final or any(isinstance(it, Transcript) for it in waiting)
         replies_wait = replies_wait or not turn.replied or any(isinstance(it, Reply) for it in waiting)
-        if waiting != turn.untold:
-            told = replace(turn, untold=waiting)
+        if waiting != turn.untold or commits is not turn.commits:
+            told = replace(turn, untold=waiting, commits=commits)
             state = _forget_if_done(state.with_ending(told), told)
     return state, effects
 

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from pipelines.audio.formats import MODEL_RATE_HZ
+from pipelines.models.turn_end_port import MAX_JUDGED_SECONDS
 from pipelines.stages.registry import SPEECH
 from pipelines.turns.interruption import InterruptionConfig
 from pipelines.vad.endpointing import Endpointer, EndpointingConfig
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 
 DEFAULT_LATE_SECONDS = 10.0
+_MAX_JUDGED_SAMPLES = round(MAX_JUDGED_SECONDS * MODEL_RATE_HZ)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +110,7 @@ class State(Struct, frozen=True):
         unspoken: turns without a whole reply yet that are not to be answered aloud.
         spoken_early: turns whose reply is spoken, or was, before all of it is there.
         hears_itself: whether what was heard over a reply was the reply.
-        awaits_agent: whether an agent has work under way of whose end it will tell.
+        fulfilling: numbers of the fulfilments that are under way.
     """
 
     settings: TurnSettings
@@ -131,7 +134,7 @@ class State(Struct, frozen=True):
     unspoken: tuple[int, ...] = ()
     spoken_early: tuple[int, ...] = ()
     hears_itself: bool = False
-    awaits_agent: bool = False
+    fulfilling: tuple[int, ...] = ()
 
     @classmethod
     def initial(cls, settings: TurnSettings) -> State:
@@ -162,6 +165,23 @@ class State(Struct, frozen=True):
         if turn is None or turn.pause is None:
             return False
         return turn.pause.awaited or not (turn.pause.asked or turn.decoded or turn.asr_failed)
+
+    @property
+    def silence_that_ends(self) -> int | None:
+        """Windows of silence that end the utterance; None: the stop window decides."""
+        turn = self.speaking
+        if turn is None or not self.settings.judges:
+            return None
+        pause = turn.pause
+        if pause is None or pause.stop_after is None:
+            return self.settings.endpointing.unjudged_stop_windows
+        return pause.stop_after
+
+    @property
+    def judged_from(self) -> int:
+        """First sample of the utterance that the model of its end hears."""
+        assert self.speaking is not None
+        return max(self.speaking.segments[0].start, self.heard_to - _MAX_JUDGED_SAMPLES)
 
     @property
     def running_stages(self) -> list[tuple[int, int, str]]:

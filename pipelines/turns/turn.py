@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from pipelines.messages import EndReason, Transcript
+from pipelines.dialog.turn import Cause
+from pipelines.messages import EndReason, Reply, Transcript
 from pipelines.speakers.spans import with_speakers
 from pipelines.turns.alternatives import join_alternatives
 from pipelines.turns.echo import is_echo
 
 if TYPE_CHECKING:
-    from pipelines.messages import Message, Reply
+    from pipelines.dialog.turn import DialogTurn
+    from pipelines.messages import Message
     from pipelines.models.ports import Alternative, TimedWord, Timing
     from pipelines.speakers.spans import SpeakerSpan
     from pipelines.stages.registry import PlannedStage, StageOutput
@@ -188,6 +190,7 @@ class Pause(Struct, frozen=True):
         asked: how many of the times at which the model is asked have come.
         awaited: whether the model was asked and has not answered.
         probability: how probable it is that the turn is over, as judged last; None where the model has not answered.
+        stop_after: windows of silence that end the utterance, by that; None likewise.
         told: what the caller was told that had been said; None if nothing was told.
     """
 
@@ -195,6 +198,7 @@ class Pause(Struct, frozen=True):
     asked: int = 0
     awaited: bool = False
     probability: float | None = None
+    stop_after: int | None = None
     told: str | None = None
 
 
@@ -220,6 +224,8 @@ class Turn(Struct, frozen=True):
         pause: the pause under way, or that the utterance ended in, where a model judges pauses.
         text_is_final: whether the text stays as it is, or was typed.
         partial: the reply that was made of what was ready when the budget ended; None where none was, or all was ready.
+        commits: whether the dialog was asked to let the turn's step count.
+        committed: the step that counts for it, of a dialog; None while none does.
         told_failures: the failures of stages that were told with it.
         is_complete: whether the whole reply is made.
         untold: the final transcript and replies, with their notices, as far as they wait for those of earlier turns.
@@ -248,6 +254,8 @@ class Turn(Struct, frozen=True):
     text_is_final: bool = False
     said_over: str = ""
     partial: Reply | None = None
+    commits: bool = False
+    committed: DialogTurn | None = None
     told_failures: tuple[tuple[str, str], ...] = ()
     is_complete: bool = False
     untold: tuple[Message, ...] = ()
@@ -274,6 +282,14 @@ class Turn(Struct, frozen=True):
         if self.recovered_at is None:
             return due
         return max(due, self.recovered_at + max(budget_seconds, MIN_RECOVERED_BUDGET_SECONDS))
+
+    @property
+    def uncommitted(self) -> DialogTurn | None:
+        """Step of the dialog that must count before the reply is told; None for none."""
+        if self.committed is not None:
+            return None
+        steps = (message.dialog for message in self.untold if isinstance(message, Reply))
+        return next((step for step in steps if step is not None and step.cause is Cause.TURN), None)
 
     @property
     def sent_to(self) -> int:

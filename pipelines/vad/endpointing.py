@@ -103,17 +103,8 @@ class EndpointingConfig:
         if shortest is not None and longest is not None and shortest > longest:
             raise _out_of_range("shortest_silence", shortest, f"at most longest_silence, which is {longest:g} s")
 
-    def stop_after(self, probability: float | None) -> int | None:
-        """Return the windows of silence that end an utterance, where the model decides.
-
-        Args:
-            probability: how probable it is that the utterance is over; None where the model has not answered.
-
-        Returns:
-            None where the stop window decides.
-        """
-        if probability is None:
-            return self.unjudged_stop_windows
+    def stop_after(self, probability: float) -> int:
+        """Return the windows of silence that end an utterance, by the model's judgement."""
         return _windows(self._bounded(ending_silence(probability, self.patience)))
 
     def _bounded(self, seconds: float) -> float:
@@ -161,12 +152,14 @@ class Endpointer(Struct, frozen=True):
             trailing_silence=0 if speech else self.trailing_silence + 1,
             stop_is_likely=self.stop_is_likely and not speech,
         )
-        if self.speaking and (following.has_stopped() if stop_after is None else following.is_silent_for(stop_after)):
+        if not self.speaking:
+            return (following.begin(), Boundary.START) if following.has_started() else (following, None)
+        silence = following.trailing_silence
+        if following.has_stopped() if stop_after is None else silence >= stop_after:
             return following.end(), Boundary.STOP
-        if self.speaking and not speech and not following.stop_is_likely and following.has_likely_stopped():
+        likely = self.config.likely_stop_windows
+        if likely is not None and silence and not following.stop_is_likely and following.has_likely_stopped(likely):
             return replace(following, stop_is_likely=True), Boundary.LIKELY_STOP
-        if not self.speaking and following.has_started():
-            return following.begin(), Boundary.START
         return following, None
 
     def begin(self) -> Endpointer:
@@ -187,14 +180,9 @@ class Endpointer(Struct, frozen=True):
         full = len(self.recent) == windows
         return self.config.enabled and full and sum(self.recent) <= self.config.stop_threshold * windows + 1e-9
 
-    def is_silent_for(self, windows: int) -> bool:
-        """Return whether so many windows have passed since the last speech."""
-        return self.trailing_silence >= windows
-
-    def has_likely_stopped(self) -> bool:
-        """Return whether the window of a likely end has little enough speech."""
-        windows = self.config.likely_stop_windows
-        if windows is None or not self.config.enabled or len(self.recent) < windows:
+    def has_likely_stopped(self, windows: int) -> bool:
+        """Return whether so many last windows have little enough speech for a likely end."""
+        if not self.config.enabled or len(self.recent) < windows:
             return False
         return sum(self.recent[-windows:]) <= self.config.likely_stop_threshold * windows + 1e-9
 

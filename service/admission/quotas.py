@@ -99,10 +99,10 @@ class Quotas:
             async with throttler:
                 pass
 
-    def charge_audio(self, seconds: float) -> None:
-        """Count audio of the current principal."""
+    def charge_audio(self, seconds: float, principal: Principal | None = None) -> None:
+        """Count audio of a principal, by default of the current one."""
         self.audio_seconds += seconds
-        principal = current_principal()
+        principal = principal or current_principal()
         rate = principal.limits.audio_seconds_per_minute
         if rate is None:
             return
@@ -112,13 +112,15 @@ class Quotas:
             allowance = self._audio[principal.key] = _Allowance(rate, self._clock())
         allowance.take(seconds, rate, self._clock())
 
-    def check_audio(self) -> None:
-        """Check that the current principal may send audio.
+    def check_audio(self, principal: Principal | None = None) -> None:
+        """Check that a principal, by default the current one, may send audio.
 
         Raises:
             QuotaError: he has sent more than he may within a minute.
         """
-        principal = current_principal()
+        principal = principal or current_principal()
+        if principal.limits.audio_seconds_per_minute is None:
+            return
         rate, allowance = principal.limits.audio_seconds_per_minute, self._audio.get(principal.key)
         if rate is None or allowance is None:
             return

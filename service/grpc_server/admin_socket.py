@@ -8,7 +8,8 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from service.grpc_server.server_ports import ListenError, listen
+from service.addresses import ListenError
+from service.grpc_server.server_ports import listen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

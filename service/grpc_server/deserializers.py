@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 MAX_MESSAGE_BYTES = 4 << 20
 """Length of a request of any method that says nothing else."""
 
+MAX_RECORDING_BYTES = 336 << 20
+"""An hour of 16-bit samples on one channel at 48 kHz, with room for a header; on a port for recordings alone."""
+
 MAX_RECEIVED_BYTES = 8 << 20
 """What callers' messages may have at all: gRPC refuses more when it learns the length, in words of its own."""
 

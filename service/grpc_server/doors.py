@@ -11,9 +11,9 @@ import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
-from service.api.riva.handlers import MAX_RECORDING_BYTES
 from service.grpc_server.admin_socket import default_path, listen_for_admin
 from service.grpc_server.caller_check import CallerCheck
+from service.grpc_server.deserializers import MAX_RECORDING_BYTES
 from service.grpc_server.first_messages import FirstMessages
 from service.grpc_server.message_gate import MessageGate
 from service.grpc_server.server_ports import defer_silent_connections, listen, raise_file_limit, server_options

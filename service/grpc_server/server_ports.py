@@ -11,6 +11,7 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from service.addresses import AddressInUseError, ListenError
 from service.grpc_server.deserializers import MAX_RECEIVED_BYTES
 
 if TYPE_CHECKING:
@@ -31,14 +32,6 @@ _SILENT_SECONDS = 60
 _IDENTITY_ALONE = 1
 _UNIX = "unix:"
 _MAX_SOCKET_PATH = 107
-
-
-class ListenError(OSError):
-    """It cannot be listened on an address."""
-
-
-class AddressInUseError(ListenError):
-    """The address to listen on is taken."""
 
 
 def server_options(

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from pipelines.errors import ErrorKind
 from service.refusals import ServiceError
-from service.security.jwt import JwtVerifier, looks_like_jwt
+from service.security.jwt import looks_like_jwt
 from service.security.principal import Principal, PrincipalLimits
-from service.security.tokens import TokenFile
-
-if TYPE_CHECKING:
-    from service.config import ServiceConfig
 
 MAX_TOKEN_LENGTH = 4096
 """gRPC itself takes headers of 8 KiB together."""
@@ -90,18 +86,3 @@ class Authenticator:
         if principal is None:
             raise UnauthenticatedError(f"{why}: ask the operator of this server for a new one")
         return principal
-
-
-def authenticator(config: ServiceConfig) -> Authenticator:
-    """Make what the configuration asks for.
-
-    Raises:
-        OSError: a file cannot be read.
-        UnusableFileError: one cannot be used.
-    """
-    limits = config.limits
-    jwts = None
-    if config.jwt_keys is not None:
-        jwts = JwtVerifier(config.jwt_keys, str(config.jwt_issuer), str(config.jwt_audience), limits)
-    tokens = TokenFile(config.tokens, limits=limits) if config.tokens is not None else None
-    return Authenticator(tokens, jwts, certificates=config.client_ca is not None, limits=limits)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from pipelines.messages import AwayReason, GoingAway
 from service.refusals import ended_early
+from service.security.principal import current_principal
 from service.sessions.lifetime import Endable, LifetimeWatch
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ class StreamSession(Generic[RequestT]):
         self._hand_on = hand_on
         self._tell = tell
         self._quotas = quotas
+        self._principal = current_principal()
         self._charged_seconds = 0.0
         self._refuses = refuses
 
@@ -108,9 +110,9 @@ class StreamSession(Generic[RequestT]):
         """
         heard_seconds = sum(conversation.audio_seconds for conversation in self._conversations)
         if heard_seconds > self._charged_seconds:
-            self._quotas.charge_audio(heard_seconds - self._charged_seconds)
+            self._quotas.charge_audio(heard_seconds - self._charged_seconds, self._principal)
             self._charged_seconds = heard_seconds
-            self._quotas.check_audio()
+            self._quotas.check_audio(self._principal)
 
     async def _read(self, requests: AsyncIterator[RequestT]) -> None:
         """Hand requests on; what is wrong with one ends the stream through the outboxes."""

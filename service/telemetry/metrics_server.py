@@ -12,8 +12,7 @@ import aiohttp
 from aiohttp import web
 from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 
-from service.addresses import is_local, names_a_machine
-from service.grpc_server.server_ports import ListenError
+from service.addresses import ListenError, is_local, names_a_machine
 from service.telemetry.figures import Figures
 from service.telemetry.figures_collector import FiguresCollector
 

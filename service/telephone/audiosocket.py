@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from pipelines.audio.formats import Encoding
 from pipelines.errors import PipelineError, ReportedError
-from service.api.http.problems import report
-from service.grpc_server.server_ports import ListenError
+from service.addresses import ListenError
 from service.telemetry.call_observer import CallObserver, telling
+from service.telemetry.failed_calls import report_failure
 from service.telephone.audiosocket_frames import (
     AUDIO,
     BYTES_PER_SAMPLE,
@@ -211,6 +211,6 @@ class AudioSocketServer:
             await switch.begin()
             await Call(self._host, self._line, switch, switch.name if self._line.agent else "").hold()
         except ReportedError as error:
-            report(error)
+            report_failure(error)
         except BadFrameError as error:
             logger.warning("a call was ended: %s", error)

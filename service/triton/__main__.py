@@ -14,12 +14,12 @@ from pathlib import Path
 
 from pipelines.models.shipped import SHIPPED
 from pipelines.models.triton import TritonClient
-from service.served_models import DEFAULT_MODEL_REPOSITORY
 from service.telemetry.log_formats import ServiceFormatter
 from service.telemetry.log_output import STDERR, logging_to
 from service.triton.installation import TritonNotInstalledError
 from service.triton.process import TritonProcess
 from service.triton.repository import overlaid
+from service.triton.served_models import DEFAULT_MODEL_REPOSITORY
 
 _PROBE_PAUSE_SECONDS = 0.1
 

@@ -1,4 +1,4 @@
-"""Imports inside the product's packages: no circles, and the layers of ``pipelines``."""
+"""Imports inside the product's packages: no circles, and the layers of ``pipelines`` and ``service``."""
 
 from __future__ import annotations
 
@@ -8,20 +8,35 @@ import grimp
 import pytest
 
 PACKAGES = ("service", "pipelines", "engines", "vivavoce")
-LAYERS = (
-    ("session",),
-    ("input",),
-    ("recognition", "load"),
-    ("dialog", "turns", "messages"),
-    ("stages",),
-    ("speech", "knowledge", "speakers"),
-    ("models",),
-    ("vad",),
-    ("audio", "text"),
-    ("regular_files", "unexpected_errors"),
-    ("errors",),
-)
-"""Rooms of ``pipelines``, from above; those of a line may import each other."""
+LAYERS = {
+    "pipelines": (
+        ("session",),
+        ("input",),
+        ("recognition", "load"),
+        ("dialog", "turns", "messages"),
+        ("stages",),
+        ("speech", "knowledge", "speakers"),
+        ("models",),
+        ("vad",),
+        ("audio", "text"),
+        ("regular_files", "unexpected_errors"),
+        ("errors",),
+    ),
+    "service": (
+        ("cli", "agent_cli", "insights_cli", "knowledge_cli", "recording_cli", "sip_cli", "speaker_cli", "token_cli"),
+        ("app",),
+        ("lines",),
+        ("api",),
+        ("telephone", "webrtc", "triton"),
+        ("sessions",),
+        ("grpc_server",),
+        ("telemetry",),
+        ("config", "admission"),
+        ("security", "processes", "fulfilment", "knowledge", "agent_knowledge", "speakers"),
+        ("addresses", "refusals"),
+    ),
+}
+"""Rooms of each package, from above; those of a line may import each other."""
 
 
 @pytest.fixture(scope="module")
@@ -34,9 +49,10 @@ def test_no_modules_import_each_other_in_a_circle(graph: grimp.ImportGraph):
     graphlib.TopologicalSorter(imports).prepare()
 
 
-def test_pipelines_import_downwards_alone(graph: grimp.ImportGraph):
-    height = {f"pipelines.{room}": line for line, rooms in enumerate(LAYERS) for room in rooms}
-    assert graph.find_children("pipelines") == set(height), "a room is missing in LAYERS"
+@pytest.mark.parametrize("package", LAYERS)
+def test_rooms_import_downwards_alone(package: str, graph: grimp.ImportGraph):
+    height = {f"{package}.{room}": line for line, rooms in enumerate(LAYERS[package]) for room in rooms}
+    assert graph.find_children(package) == set(height), "a room is missing in LAYERS"
     upward = {
         f"{module} -> {imported}"
         for room, line in height.items()

@@ -26,9 +26,9 @@ from pipelines.models.contracts import ASR
 from pipelines.models.triton import ModelSettings, adjusted
 from pipelines.models.triton.configs import parse
 from service.processes.child_process import listening
-from service.served_models import DEFAULT_MODEL_REPOSITORY
 from service.triton.engine_code import CONFIG, VERSION
 from service.triton.repository import link_with_config
+from service.triton.served_models import DEFAULT_MODEL_REPOSITORY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

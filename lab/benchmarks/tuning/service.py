@@ -18,9 +18,9 @@ from benchmarks.tuning.outcome import Outcome, failed, outcome_of
 from benchmarks.tuning.search import MAX_STREAMS
 from modelkit.errors import ModelkitError
 from modelkit.evaluation.service_process import SERVE, running_service
-from service.served_models import DEFAULT_MODEL_REPOSITORY
 from service.triton.engine_code import CONFIG
 from service.triton.repository import overlaid
+from service.triton.served_models import DEFAULT_MODEL_REPOSITORY
 from service.triton.settings import to_toml
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ clients read it.
 
 from __future__ import annotations
 
-import logging
 import math
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -15,33 +14,27 @@ from typing import TYPE_CHECKING, Any
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
-from pipelines.errors import ErrorKind, ModelError, ReportedError
-from pipelines.unexpected_errors import MISTAKE, log_mistake
+from pipelines.errors import ErrorKind, ReportedError
+from pipelines.unexpected_errors import MISTAKE
 from service.refusals import ServiceError
-from service.security.principal import current_principal
-from service.telemetry.call_observer import Refusal, current_call_observer
+from service.telemetry.failed_calls import INTERNAL, STATUS_NAMES, report_failure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from starlette.responses import Response
 
-logger = logging.getLogger(__name__)
-
-_MAX_LOGGED_NAME = 64
-
 MEDIA_TYPE = "application/problem+json"
 
 _STATUSES = {
-    ErrorKind.INVALID_INPUT: (HTTPStatus.BAD_REQUEST, "INVALID_ARGUMENT"),
-    ErrorKind.REFUSED: (HTTPStatus.CONFLICT, "FAILED_PRECONDITION"),
-    ErrorKind.UNAUTHENTICATED: (HTTPStatus.UNAUTHORIZED, "UNAUTHENTICATED"),
-    ErrorKind.EXHAUSTED: (HTTPStatus.TOO_MANY_REQUESTS, "RESOURCE_EXHAUSTED"),
-    ErrorKind.UNAVAILABLE: (HTTPStatus.SERVICE_UNAVAILABLE, "UNAVAILABLE"),
-    ErrorKind.TIMED_OUT: (HTTPStatus.REQUEST_TIMEOUT, "DEADLINE_EXCEEDED"),
-    ErrorKind.FAILED: (HTTPStatus.INTERNAL_SERVER_ERROR, "INTERNAL"),
+    ErrorKind.INVALID_INPUT: HTTPStatus.BAD_REQUEST,
+    ErrorKind.REFUSED: HTTPStatus.CONFLICT,
+    ErrorKind.UNAUTHENTICATED: HTTPStatus.UNAUTHORIZED,
+    ErrorKind.EXHAUSTED: HTTPStatus.TOO_MANY_REQUESTS,
+    ErrorKind.UNAVAILABLE: HTTPStatus.SERVICE_UNAVAILABLE,
+    ErrorKind.TIMED_OUT: HTTPStatus.REQUEST_TIMEOUT,
+    ErrorKind.FAILED: HTTPStatus.INTERNAL_SERVER_ERROR,
 }
-"""Status, and gRPC's name of it, by which metrics count refusals over all doors alike."""
 
 _BY_REASON = {
     "MESSAGE_TOO_LARGE": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
@@ -180,29 +173,15 @@ def problem_of(error: Exception) -> Problem:
     if isinstance(error, HTTPException):
         return _of_routing(error)
     if not isinstance(error, ReportedError):
-        return Problem(HTTPStatus.INTERNAL_SERVER_ERROR, "INTERNAL", "INTERNAL", MISTAKE)
-    status, code = _STATUSES[error.kind]
-    status = _BY_REASON.get(error.reason, status)
-    return Problem(status, code, error.reason, str(error), error.field, error.retry_seconds)
+        return Problem(HTTPStatus.INTERNAL_SERVER_ERROR, INTERNAL, INTERNAL, MISTAKE)
+    status = _BY_REASON.get(error.reason, _STATUSES[error.kind])
+    return Problem(status, STATUS_NAMES[error.kind], error.reason, str(error), error.field, error.retry_seconds)
 
 
 def report(error: Exception) -> Problem:
-    """Return the problem of an error; log and count it.
-
-    The message stays with the caller, for it may quote what was sent.
-    """
+    """Return the problem of an error; log and count it."""
     problem = problem_of(error)
-    principal = current_principal()
-    current_call_observer().refused(Refusal(problem.code, problem.reason, principal.kind))
-    if problem.status is not HTTPStatus.INTERNAL_SERVER_ERROR:
-        name = principal.name[:_MAX_LOGGED_NAME]
-        who = "a caller" if principal.kind == "anonymous" else name if name.isprintable() else ascii(name)
-        fields = {"code": problem.code, "reason": problem.reason}
-        logger.warning("%s was refused: %s, %s", who, *fields.values(), extra={"fields": fields})
-    elif isinstance(error, ModelError):
-        logger.error("a request failed because a model did: %s", error)
-    else:
-        log_mistake(logger, "a request failed", error)
+    report_failure(error, problem.code, problem.reason)
     return problem
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import uvicorn
 from uvicorn.server import ServerState
 
+from service.addresses import AddressInUseError, ListenError
 from service.api.http.connection_shares import ConnectionShares
 from service.api.http.connections import (
     KEEP_ALIVE_SECONDS,
@@ -21,7 +22,7 @@ from service.api.http.connections import (
     HttpConnection,
     WebSocketConnection,
 )
-from service.grpc_server.server_ports import AddressInUseError, ListenError, raise_file_limit
+from service.grpc_server.server_ports import raise_file_limit
 
 if TYPE_CHECKING:
     import ssl

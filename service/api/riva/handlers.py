@@ -11,7 +11,7 @@ from service.api.riva.asr.recognition import SpeechServicer
 from service.api.riva.nlp.language import LanguageServicer
 from service.api.riva.proto import riva_asr_pb2, riva_nlp_pb2, riva_tts_pb2
 from service.api.riva.tts.synthesis import SynthesisServicer
-from service.grpc_server.deserializers import MAX_RECEIVED_BYTES, reader
+from service.grpc_server.deserializers import MAX_RECEIVED_BYTES, MAX_RECORDING_BYTES, reader
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from starlette.routing import BaseRoute
 
     from service.sessions.host import SessionHost
-
-MAX_RECORDING_BYTES = 336 << 20
-"""An hour of 16-bit samples on one channel at 48 kHz, with room for a header; on a port for recordings alone."""
 
 _SPEECH = riva_asr_pb2.DESCRIPTOR.services_by_name["RivaSpeechRecognition"]
 _LANGUAGE = riva_nlp_pb2.DESCRIPTOR.services_by_name["RivaLanguageUnderstanding"]

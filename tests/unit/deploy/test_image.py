@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from service.config import load_config
-from service.served_models import DEFAULT_MODEL_REPOSITORY
+from service.triton.served_models import DEFAULT_MODEL_REPOSITORY
 from tests.unit.deploy.paths import DEPLOY
 from tools.image.builder import SUITES, Builder, Image
 from tools.image.dockerfile import DockerfileError, Step, copied, environment, health_command, is_ignored, parse

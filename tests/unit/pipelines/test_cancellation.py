@@ -43,7 +43,7 @@ def test_closing_that_is_cancelled_keeps_nobody_waiting_and_ends_the_outbox(step
         await conversation.add_text("how many are there?")
         workload.precedence.begin(conversation)
         await cancelled_after(steps, conversation.close)
-        assert not workload.precedence._until
+        assert not workload.precedence.tellers
         async with asyncio.timeout(1):
             async for _ in conversation.outbox:
                 pass

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pipelines.dialog.actions import Fulfil
+from pipelines.dialog.session import DialogSession
 from pipelines.dialog.turn import Cause
 from pipelines.errors import ModelError
 from pipelines.messages import Interrupted, Notice, Reply, ReplyAudio, Status
@@ -16,12 +19,12 @@ from pipelines.session.conversation import Conversation
 from pipelines.session.typed_turn import answer_typed
 from pipelines.speech.reply_voice import ReplyVoice
 from pipelines.stages.answering import Document
-from pipelines.stages.registry import NLU, PlannedStage
+from pipelines.stages.registry import DIALOG, NLU, PlannedStage
 from pipelines.stages.speech_stage import SpokenText
 from pipelines.turns import effects, events, speech_effects
 from pipelines.turns.state import TurnSettings
 from tests import virtual_time
-from tests.unit.pipelines.dialog.agents import BAR
+from tests.unit.pipelines.dialog.agents import BAR, agent_of
 from tests.unit.pipelines.dialog.dialog_conversations import Baker, session_of
 from tests.unit.pipelines.dialog.test_dialog_turns import OrderingModels
 from tests.unit.pipelines.driver import UNDERSTANDING, Driver, emitted, finished
@@ -39,6 +42,12 @@ SPOKEN = (PlannedStage(NLU), PlannedStage("speech", (NLU,)), PlannedStage("extra
 def runs(driver: Driver, turn: int, stage: str) -> effects.RunStage:
     """The last time that a stage was started for a turn."""
     return [run for run in driver.of(effects.RunStage) if (run.turn, run.stage) == (turn, stage)][-1]
+
+
+def changed() -> events.Prompted:
+    """The dialog changes, and the agent says nothing to it."""
+    session = DialogSession(agent_of(BAR))
+    return events.Prompted(session.change({"house": "open"}), {}, 0.0)
 
 
 def test_a_turn_that_was_told_holds_no_later_one_up_and_one_that_was_not_does():
@@ -66,7 +75,7 @@ def test_a_later_turn_does_not_wait_for_what_has_nothing_to_do_with_the_dialog()
     driver(events.Typed("two", 1.0))
     driver(*finished(runs(driver, 2, NLU), NLU, UNDERSTANDING))
     assert runs(driver, 2, "order")
-    driver(events.DialogChanged())
+    driver(changed())
     assert len([run for run in driver.of(effects.RunStage) if run.turn == 1]) == 3, "what has happened stays"
 
 
@@ -218,23 +227,19 @@ def test_a_late_order_is_carried_out_once():
 
 def test_what_the_caller_carries_out_is_told_once():
     """A stage of somebody's own is late behind the dialog."""
-
-    async def hold():
-        session = session_of(BAR)
-        conversation = Conversation(ConversationConfig(dialog=session), SlowModels(), None)
-        turn = session.preview("a small latte", UNDERSTANDING)
-        reply = Reply(1, "yes", {"dialog": turn}, Status.PARTIAL, ("extra",), 0.0)
-        told = conversation.dialog.as_told(reply, {})
-        again = conversation.dialog.as_told(
-            Reply(1, "yes", {"dialog": turn}, Status.COMPLETE, (), 0.0, completes=True), {}
-        )
-        assert told.dialog is not None
-        assert again.dialog is not None
-        assert (again.dialog.text, again.dialog.fulfilled) == (told.dialog.text, ())
-        assert again.dialog.after is told.dialog.after is session.state
-        await conversation.close()
-
-    virtual_time.run(hold())
+    session = DialogSession(agent_of(BAR))
+    driver = Driver(stages=(PlannedStage(DIALOG, in_order=True), PlannedStage("extra")))
+    driver(events.Typed("a small latte", 0.0))
+    preview = session.preview("a small latte", UNDERSTANDING)
+    fulfilled = dataclasses.replace(preview, actions=(*preview.actions, Fulfil(1, "order", "order", {})))
+    driver(*finished(runs(driver, 1, DIALOG), DIALOG, fulfilled))
+    (commit,) = [it for it in driver(events.DeadlinePassed(1)) if isinstance(it, effects.CommitDialog)]
+    assert driver.said(Reply) == [], "nothing is told that does not count"
+    driver(events.DialogCommitted(commit.turn, commit.step))
+    driver(*finished(runs(driver, 1, "extra"), "extra", SpokenText("")))
+    told, again = driver.said(Reply)
+    assert (told.dialog.text, [task.number for task in told.dialog.fulfilled]) == (preview.text, [1])
+    assert (again.completes, again.dialog.text, again.dialog.fulfilled) == (True, preview.text, ())
 
 
 def test_ten_of_ten_typed_questions_are_answered_aloud():

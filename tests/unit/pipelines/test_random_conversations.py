@@ -151,7 +151,7 @@ def check_what_is_left(models: Models, workload: Workload) -> None:
     assert [sequence.ends for sequence in models.sequences if sequence.asked and sequence.ends != 1] == []
     assert models.held == 0, "versions are held for a turn that is over"
     assert models.under_way == 0
-    assert not workload.precedence._until
+    assert not workload.precedence.tellers
     assert not workload.bulk._waited_for
     assert workload.bulk.speakers == 0
     assert asyncio.all_tasks() == {asyncio.current_task()}

@@ -12,7 +12,7 @@ from tritonclient.utils import InferenceServerException
 from pipelines.errors import ModelControlError, ModelDeadError, ModelError, ModelUnavailableError
 from pipelines.models.triton import client as module
 from pipelines.models.triton.client import TritonClient
-from service.admission.capacity_watch import busiest_share
+from service.sessions.capacity_watch import busiest_share
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

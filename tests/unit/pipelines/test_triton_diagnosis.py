@@ -14,7 +14,7 @@ from pipelines.models.shipped import SHIPPED
 from pipelines.models.triton import TritonClient, diagnose, tensors
 from pipelines.models.triton import diagnosis as module
 from pipelines.models.triton.channel import is_local
-from service.served_models import DEFAULT_MODEL_REPOSITORY
+from service.triton.served_models import DEFAULT_MODEL_REPOSITORY
 from tests.fake_triton import FakeTriton, serving
 
 if TYPE_CHECKING:

@@ -50,16 +50,16 @@ def test_no_turn_ends_outside_of_its_bounds(
 ) -> None:
     shortest, longest = sorted((one, other))
     config = by_model(patience=patience, shortest_silence_seconds=shortest, longest_silence_seconds=longest)
-    windows = config.stop_after(probability)
+    windows = config.unjudged_stop_windows if probability is None else config.stop_after(probability)
     windows = config.stop_windows if windows is None else windows
     assert round(shortest / 0.032) <= windows <= round(longest / 0.032)
 
 
 def test_without_a_judgement_the_stop_window_decides():
-    assert by_model().stop_after(None) is None
-    assert by_model(longest_silence_seconds=2.0).stop_after(None) is None
-    assert by_model(longest_silence_seconds=0.32).stop_after(None) == 10
-    assert by_model(shortest_silence_seconds=0.96).stop_after(None) == 30
+    assert by_model().unjudged_stop_windows is None
+    assert by_model(longest_silence_seconds=2.0).unjudged_stop_windows is None
+    assert by_model(longest_silence_seconds=0.32).unjudged_stop_windows == 10
+    assert by_model(shortest_silence_seconds=0.96).unjudged_stop_windows == 30
 
 
 def test_an_utterance_ends_after_the_silence_that_it_is_given():

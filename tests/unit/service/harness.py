@@ -16,10 +16,9 @@ from pipelines.session.shipped_stages import SHIPPED_STAGES
 from pipelines.stages.answering_stage import AnsweringStage
 from service.admission.admission import Admission, RecordingMemory
 from service.api.registry import SHIPPED_APIS
-from service.api.riva.handlers import MAX_RECORDING_BYTES
 from service.api.vivavoce.converters import SERVICE_NAME
 from service.grpc_server.caller_check import CallerCheck
-from service.grpc_server.deserializers import MAX_RECEIVED_BYTES
+from service.grpc_server.deserializers import MAX_RECEIVED_BYTES, MAX_RECORDING_BYTES
 from service.grpc_server.first_messages import FirstMessages
 from service.grpc_server.message_gate import MessageGate
 from service.grpc_server.server_ports import listen, server_options

@@ -5,8 +5,8 @@ import pytest
 
 from service.admission.admission import Admission
 from service.admission.capacity import NEWCOMER
-from service.admission.capacity_watch import RECOGNIZER_PLACES, RecognizerRoom
 from service.refusals import NotReadyError, TooManyConversationsError, TooManySpeakersError
+from service.sessions.capacity_watch import RECOGNIZER_PLACES, RecognizerRoom
 from service.sessions.open_conversations import OpenConversations
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from service import app, served_models
+from service import app
 from service.app import run
 from service.config import ServiceConfig
 from service.processes.scheduling import RealTimeRefusedError
+from service.triton import served_models
 
 if TYPE_CHECKING:
     from pathlib import Path

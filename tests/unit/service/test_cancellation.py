@@ -57,6 +57,6 @@ def test_a_handler_that_is_cancelled_again_and_again_leaves_nothing_behind(steps
         await asyncio.sleep(5)
         assert service.models.open_sequences == []
         assert service.models.turns_released == service.models.turns_begun
-        assert not service.open.workload.precedence._until
+        assert not service.open.workload.precedence.tellers
 
     virtual_time.run(main())

@@ -15,7 +15,7 @@ from pipelines.load.workload import Workload
 from pipelines.messages import Reply, Status
 from pipelines.session.conversation import Conversation, ConversationConfig
 from pipelines.turns.state import TurnSettings
-from service.admission.capacity_watch import (
+from service.sessions.capacity_watch import (
     RECOGNIZER_PLACES,
     CapacityWatch,
     MeasuredModels,

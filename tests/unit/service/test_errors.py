@@ -30,7 +30,7 @@ KNOW_NO_TRANSPORT = (
     "pipelines.errors",
     "service.refusals",
     "service.admission.admission",
-    "service.admission.capacity_watch",
+    "service.sessions.capacity_watch",
     "service.grpc_server.first_messages",
     "service.sessions.lifetime",
     "service.sessions.open_conversations",

@@ -14,10 +14,11 @@ import grpc
 import pytest
 
 import vivavoce
+from service.addresses import AddressInUseError, ListenError
 from service.grpc_server import server_ports
 from service.grpc_server.admin_socket import UnsafeFolderError, default_path, listen_for_admin
 from service.grpc_server.doors import Doors
-from service.grpc_server.server_ports import AddressInUseError, ListenError, listen, raise_file_limit
+from service.grpc_server.server_ports import listen, raise_file_limit
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -12,12 +12,12 @@ from tritonclient.grpc import model_config_pb2
 
 from pipelines.errors import InvalidInputError
 from pipelines.models.triton import ModelSettings
-from service.admission.capacity_watch import RECOGNIZER_PLACES
 from service.app import run
 from service.config import ServiceConfig
-from service.served_models import recognizer_places
+from service.sessions.capacity_watch import RECOGNIZER_PLACES
 from service.triton.engine_store import EngineStore
 from service.triton.repository import NoEngineError, composed
+from service.triton.served_models import recognizer_places
 from service.triton.settings import Settings, SettingsError, parse_settings, read_settings, to_toml
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ import grpc
 
 from service.admission.admission import Admission, RecordingMemory
 from service.api.riva.asr.recognition import SpeechServicer
-from service.api.riva.handlers import MAX_RECORDING_BYTES
 from service.api.vivavoce.conversation import ConversationServicer
+from service.grpc_server.deserializers import MAX_RECORDING_BYTES
 from service.sessions.host import SessionHost
 from service.sessions.lifetime import Limits
 from service.sessions.open_conversations import OpenConversations

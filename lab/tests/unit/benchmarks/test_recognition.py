@@ -20,7 +20,7 @@ from benchmarks.recognition.report import accuracy, against_moonshine, rows, tab
 from benchmarks.recognition.systems import deal, repository_with
 from benchmarks.recognition.worker import Worker
 from pipelines.models.triton.configs import parse
-from service.served_models import DEFAULT_MODEL_REPOSITORY
+from service.triton.served_models import DEFAULT_MODEL_REPOSITORY
 
 RATE = 16_000
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import aiohttp
 import pytest
 
+from service.addresses import AddressInUseError, ListenError
 from service.api.http.health import health_routes
 from service.api.http.server import HttpServer
-from service.grpc_server.server_ports import AddressInUseError, ListenError
 from service.security.authentication import Authenticator
 from service.security.tls import server_context
 from service.security.tls_files import TlsFiles

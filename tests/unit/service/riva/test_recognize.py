@@ -6,11 +6,10 @@ import grpc
 import numpy as np
 import pytest
 
-from service.api.riva.handlers import MAX_RECORDING_BYTES
 from service.api.riva.proto import riva_asr_pb2 as pb
 from service.api.riva.proto import riva_asr_pb2_grpc
 from service.api.riva.proto.riva_common_pb2 import RequestId
-from service.grpc_server.deserializers import MAX_RECEIVED_BYTES
+from service.grpc_server.deserializers import MAX_RECEIVED_BYTES, MAX_RECORDING_BYTES
 from tests.unit.pipelines.fakes import ScriptedVoice
 from tests.unit.service.harness import Harness
 from tests.unit.service.refusals import details_of

@@ -29,7 +29,7 @@ from pipelines.messages import (
 from pipelines.models.ports import Timing
 from pipelines.turns.effects import SpeculationFate
 from pipelines.turns.state import TurnSettings
-from service.grpc_server.server_ports import ListenError
+from service.addresses import ListenError
 from service.security.authentication import Authenticator
 from service.security.principal import Principal
 from service.telemetry.call_observer import Refusal

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from service.addresses import ListenError
 from service.config import ServiceConfig
-from service.grpc_server.server_ports import ListenError
 from service.lines import Lines
 from service.telephone import audiosocket
 from service.telephone.audiosocket_frames import AUDIO, ERROR, HANG_UP, KEY, NAME

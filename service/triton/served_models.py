@@ -10,7 +10,7 @@ from pipelines.models.contracts import ASR
 from pipelines.models.triton import TritonClient
 from pipelines.models.triton.settings import ModelSettings
 from pipelines.models.versions.rollout import Rollout
-from service.admission.capacity_watch import RECOGNIZER_PLACES
+from service.sessions.capacity_watch import RECOGNIZER_PLACES
 from service.triton.engine_code import ANY_CODE, EngineCode
 from service.triton.engine_store import EngineStore
 from service.triton.fixed_store import FixedStore
