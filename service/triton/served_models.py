@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pipelines.models.contracts import EngineRegistry
     from service.config import ServiceConfig
 
-DEFAULT_MODEL_REPOSITORY = Path(__file__).resolve().parent.parent / "model_repository"
+DEFAULT_MODEL_REPOSITORY = Path(__file__).resolve().parents[2] / "model_repository"
 
 
 @dataclass(frozen=True, slots=True)
