@@ -214,6 +214,11 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
+class Prompt(Reply):
+    """Words of an agent that no turn of the caller has asked for."""
+
+
+@dataclass(frozen=True, slots=True)
 class Notice:
     """Something went wrong, but the conversation goes on.
 

@@ -138,6 +138,8 @@ FEATURES = (
             "AskResponse.followed", "handled()", "ReplyAudio"),
     Feature("agents", ("ConversationConfig.agent", "ConverseResponse.started"), "agent", "agent", "vivavoce.agent",
             Gap.RIVA, "AskRequest.agent", "--agent", "--call-agent"),
+    Feature("prompts", ("ConversationConfig.prompts", "ConverseResponse.prompt"), "Prompt", "prompt", "Prompt",
+            Gap.RIVA, "AskResponse.followed", "followed", "ReplyAudio"),
     Feature("sessions", "ConversationConfig.session", "session", "session", "vivavoce.session", Gap.RIVA,
             "AskRequest.session", "_session_of()", "Call.session_id"),
     Feature("tools of the caller", ("ConverseRequest.tool_result", "ConverseResponse.tool_call"),

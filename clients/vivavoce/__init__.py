@@ -74,7 +74,7 @@ from vivavoce._models import ModelAdmin, ModelState, ModelVersion
 from vivavoce._options import AskOptions, ConverseOptions
 from vivavoce._pauses import SpeechPaused, SpeechResumed
 from vivavoce._recording import Recording, pace, read_audio
-from vivavoce._reply import Answer, AnswerSource, Latency, Reply, ReplyStatus, Speaker, Stage, StageLatency
+from vivavoce._reply import Answer, AnswerSource, Latency, Prompt, Reply, ReplyStatus, Speaker, Stage, StageLatency
 from vivavoce._requests import AudioChunk, Utterable
 from vivavoce._security import Tls
 from vivavoce._speech import SpeechChunk, SpokenSentence
@@ -139,6 +139,7 @@ __all__ = [
     "Overloaded",
     "Patience",
     "PhraseHints",
+    "Prompt",
     "Pronunciation",
     "Reading",
     "Reconnected",

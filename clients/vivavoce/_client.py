@@ -14,7 +14,7 @@ from vivavoce._connection import open_channel, reach, stub
 from vivavoce._conversation import Conversation
 from vivavoce._options import AskOptions, ConverseOptions, check_options
 from vivavoce._requests import Utterable, ask_request, conversation_config
-from vivavoce._responses import reply_event
+from vivavoce._responses import prompt_event, reply_event
 from vivavoce._security import Security, Tls, Token, check_security
 from vivavoce._speech import SpeechChunk, say_request, speech
 from vivavoce._speech_types import SPEECH_AUDIO, Pronunciation
@@ -167,7 +167,7 @@ class Client:
             reply_event(response.reply),
             client_latency_seconds=seconds,
             turn_latency_seconds=seconds,
-            followed=tuple(map(reply_event, response.followed)),
+            followed=tuple(map(prompt_event, response.followed)),
         )
 
     def say(  # noqa: PLR0913 - one an option

@@ -10,11 +10,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from vivavoce._config import Encoding
-from vivavoce._dialog import DialogCause
 from vivavoce._errors import Incompatible, InvalidRequest
 from vivavoce._events import EndReason, Event, Notice, NoticeCode, Reconnected, SpeechBegan, SpeechEnded, Transcript
 from vivavoce._pauses import SpeechPaused, SpeechResumed
-from vivavoce._reply import Reply, ReplyStatus
+from vivavoce._reply import Prompt, Reply, ReplyStatus
 from vivavoce._requests import MAX_AUDIO_MESSAGE_BYTES
 from vivavoce._spoken import Interrupted, ReplyAudio, ReplyHeld, ReplyResumed
 from vivavoce.v1 import conversation_pb2 as pb
@@ -200,7 +199,7 @@ class LookBack:
 
     def _whole(self, reply: Reply) -> None:
         """Count a turn and those before it as answered: old servers complete no reply."""
-        for turn in sorted(turn for turn in self._partial if turn <= reply.turn and not _is_prompt(reply)):
+        for turn in sorted(turn for turn in self._partial if turn <= reply.turn and not isinstance(reply, Prompt)):
             self._answered(self._partial.pop(turn))
         if not reply.completes:
             self._answered(reply)
@@ -209,7 +208,7 @@ class LookBack:
         turn = reply.turn
         self._last_answered = max(self._last_answered, turn)
         # Without an utterance it was typed, unless an agent says something by itself.
-        if reply.request_id or not (_is_prompt(reply) or self._utterances_of(turn)):
+        if reply.request_id or not (isinstance(reply, Prompt) or self._utterances_of(turn)):
             self._marks.remove(self._mark(reply.request_id))
         for utterance in self._utterances_of(turn):
             utterance.answered = True
@@ -261,11 +260,6 @@ class LookBack:
     def _audio_requests(self, start: int, end: int) -> Iterator[pb.ConverseRequest]:
         for offset in range(start, end, MAX_AUDIO_MESSAGE_BYTES):
             yield pb.ConverseRequest(audio=bytes(self._audio[offset : min(offset + MAX_AUDIO_MESSAGE_BYTES, end)]))
-
-
-def _is_prompt(reply: Reply) -> bool:
-    """Return whether an agent says it by itself."""
-    return reply.dialog is not None and reply.dialog.cause is not DialogCause.TURN
 
 
 def _layout(audio: AudioFormat | None) -> tuple[int, int, bytes]:

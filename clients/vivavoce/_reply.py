@@ -170,7 +170,7 @@ class Reply:
     """Results of the server's own stages, by the name of the stage, as plain dicts; empty without such stages."""
     speaker: Speaker | None = None
     """Speaker of most of the utterance, if `diarization` was asked for; None where that is not known."""
-    followed: tuple[Reply, ...] = ()
+    followed: tuple[Prompt, ...] = ()
     """What an agent has said by itself afterwards, such as what came of a fulfilment; of `Client.ask` alone."""
 
     def to_dict(self) -> dict[str, Any]:
@@ -200,6 +200,15 @@ class Reply:
         told |= {"speaker": self.speaker.to_dict()} if self.speaker else {}
         told |= {"followed": [reply.to_dict() for reply in self.followed]} if self.followed else {}
         return told | ({"results": self.results} if self.results else {})
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt(Reply):
+    """Words of an agent that no turn of the caller has asked for.
+
+    They are a greeting, a question after silence, the answer to keys or the result of a fulfilment: `dialog.cause` says
+    which. The turn is its own, and the transcript is empty.
+    """
 
 
 def _answer_dict(answer: Answer) -> dict[str, Any]:

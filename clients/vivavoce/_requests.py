@@ -73,7 +73,7 @@ def conversation_config(options: ConverseOptions) -> pb.ConversationConfig:
     listed, hints = check_documents(options.get("documents", ())), check_hints(options.get("phrase_hints", ()))
     with refusing("config"):
         interim_results = options.get("interim_results", False)
-        config = pb.ConversationConfig(interim_results=interim_results, documents=_documents(listed))
+        config = pb.ConversationConfig(interim_results=interim_results, documents=_documents(listed), prompts=True)
         config.phrase_hints.extend(map(_hints, hints))
     with refusing("config.language_code"):
         config.language_code = options.get("language", "")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from google.protobuf import json_format
 
-from vivavoce._dialog import dialog_of
+from vivavoce._dialog import DialogCause, dialog_of
 from vivavoce._events import (
     Alternative,
     EndReason,
@@ -24,7 +24,7 @@ from vivavoce._events import (
     Transcript,
 )
 from vivavoce._pauses import SpeechPaused, SpeechResumed
-from vivavoce._reply import Answer, AnswerSource, Latency, Reply, ReplyStatus, Speaker, Stage, StageLatency
+from vivavoce._reply import Answer, AnswerSource, Latency, Prompt, Reply, ReplyStatus, Speaker, Stage, StageLatency
 from vivavoce._spoken import Interrupted, InterruptionReason, ReplyAudio, ReplyHeld, ReplyResumed
 from vivavoce._tools import tool_call_of
 from vivavoce._understood import Intent, IntentCandidate, Reading, Slot, UtteranceKind, Value, ValueKind
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from google.protobuf.internal.enum_type_wrapper import EnumTypeWrapper
 
 _E = TypeVar("_E", bound=Enum)
+_R = TypeVar("_R", bound=Reply)
 
 
 def event_from_response(response: pb.ConverseResponse) -> Event | None:
@@ -48,7 +49,13 @@ def event_from_response(response: pb.ConverseResponse) -> Event | None:
 
 def reply_event(reply: reply_pb2.Reply) -> Reply:
     """Make the event of a reply; `client_latency_seconds` is left open."""
-    return Reply(
+    # Servers that are older than prompts tell an agent's own words so.
+    by_itself = reply.HasField("dialog") and dialog_of(reply.dialog).cause is not DialogCause.TURN
+    return _reply_as(Prompt if by_itself else Reply, reply)
+
+
+def _reply_as(kind: type[_R], reply: reply_pb2.Reply) -> _R:
+    return kind(
         turn=reply.turn,
         transcript=reply.transcript,
         intent=_intent(reply.intent) if reply.HasField("intent") else None,
@@ -67,6 +74,15 @@ def reply_event(reply: reply_pb2.Reply) -> Reply:
         results={stage: json_format.MessageToDict(data) for stage, data in reply.results.items()},
         speaker=_speaker(reply.speaker) if reply.HasField("speaker") else None,
     )
+
+
+def prompt_event(reply: reply_pb2.Reply) -> Prompt:
+    """Make the event of an agent's own words."""
+    return _reply_as(Prompt, reply)
+
+
+def _prompt(prompt: pb.Prompt) -> Prompt:
+    return prompt_event(prompt.reply)
 
 
 def _reply_completed(reply: reply_pb2.Reply) -> Reply:
@@ -204,6 +220,7 @@ _EVENTS: Mapping[str, Callable[[Any], Event]] = {
     "speech_ended": _speech_ended,
     "reply": reply_event,
     "reply_completed": _reply_completed,
+    "prompt": _prompt,
     "notice": _notice,
     "going_away": _going_away,
     "reply_audio": _reply_audio,

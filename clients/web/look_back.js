@@ -97,6 +97,7 @@ export class LookBack {
         if (event.code === "NO_SPEECH") this.#forget(event.requestId);
         break;
       case "reply":
+      case "prompt":
         if (event.status === "PARTIAL" && !event.dialog) this.#partial.set(event.turn, event);
         else this.#whole(event);
     }
@@ -154,7 +155,7 @@ export class LookBack {
   /** Takes a turn for answered, and those before it: an older server completes no reply. */
   #whole(reply) {
     for (const turn of [...this.#partial.keys()].sort((one, other) => one - other)) {
-      if (turn > reply.turn || (reply.dialog?.cause ?? "TURN") !== "TURN") continue;
+      if (turn > reply.turn || reply.type === "prompt") continue;
       this.#answered(this.#partial.get(turn));
       this.#partial.delete(turn);
     }

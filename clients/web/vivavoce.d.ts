@@ -63,6 +63,8 @@ export interface ConversationConfig {
   session?: { id?: string; parameters?: Record<string, string> };
   /** Names of knowledge bases that answers are looked for in. */
   knowledge?: string[];
+  /** Whether an agent's own words come as `prompt`; otherwise they come as `reply`. */
+  prompts?: boolean;
 }
 
 export interface ConversationUpdate {
@@ -196,6 +198,7 @@ export type ConversationEvent =
   | { type: "speechResumed"; turn: number; start: number }
   | { type: "speechEnded"; turn: number; end: number; reason: string; silence: number | null; requestId: string }
   | ({ type: "reply" } & Reply)
+  | ({ type: "prompt" } & Reply)
   | { type: "replyAudio"; turn: number; start: number; last: boolean; audio: Uint8Array; sinceLastSoundMs?: number }
   | { type: "replyHeld"; turn: number; position: number }
   | { type: "replyResumed"; turn: number; position: number }

@@ -202,7 +202,7 @@ export class Conversation {
     this.#awaitsAudio = null;
     const socket = (this.#socket = this.#openSocket());
     let failure = null;
-    socket.onopen = () => socket.send(JSON.stringify({ config: toWire(this.#config) }));
+    socket.onopen = () => socket.send(JSON.stringify({ config: toWire({ ...this.#config, prompts: true }) }));
     socket.onmessage = ({ data }) => {
       if (socket !== this.#socket || this.#isClosed) return;
       if (typeof data !== "string") this.#heardAudio(new Uint8Array(data));
@@ -228,6 +228,7 @@ export class Conversation {
       return;
     }
     if (type === "replyCompleted") this.#tell({ type: "reply", ...DEFAULTS.reply, ...fromWire(body), completes: true });
+    else if (type === "prompt") this.#tell({ type, ...DEFAULTS.reply, ...fromWire(body.reply) });
     else this.#tell({ type, ...DEFAULTS[type], ...fromWire(body) });
   }
 
@@ -256,6 +257,8 @@ export class Conversation {
     const arrived = now();
     this.#lookBack.heard(event);
     const placed = this.#lookBack.placed(event);
+    // Programs that know no prompts have them as replies.
+    if (event.type === "prompt" && !this.#config.prompts) placed.type = "reply";
     if (placed.type === "speechEnded") this.#lastSound.set(placed.turn, this.#soundSentAt(event));
     if (placed.type === "reply" && this.#lastSound.has(placed.turn)) {
       placed.turnMs = Math.max(0, arrived - this.#lastSound.get(placed.turn));

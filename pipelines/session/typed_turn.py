@@ -6,10 +6,9 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING, NamedTuple
 
-from pipelines.dialog.turn import Cause
 from pipelines.errors import ModelError
 from pipelines.load.workload import Workload
-from pipelines.messages import Reply, Status
+from pipelines.messages import Prompt, Reply, Status
 from pipelines.session.conversation import Conversation
 from pipelines.session.shipped_stages import SHIPPED_STAGES
 
@@ -62,11 +61,9 @@ async def answer_typed(
             async with asyncio.timeout(None) as limit:
                 until = None if wait_seconds is None else asyncio.get_running_loop().time() + wait_seconds
                 async for message in conversation.outbox:
-                    if not isinstance(message, Reply):
-                        continue
-                    if message.dialog is not None and message.dialog.cause is not Cause.TURN:
+                    if isinstance(message, Prompt):
                         followed.append(message)
-                    else:
+                    elif isinstance(message, Reply):
                         reply = message
                         limit.reschedule(until)
     finally:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from pipelines.messages import Notice, NoticeCode, Reply, Status, Transcript
+from pipelines.messages import Notice, NoticeCode, Prompt, Reply, Status, Transcript
 from pipelines.speakers.spans import main_speaker, within, without_silence
 from pipelines.stages.registry import ASR, DIALOG, SPEECH, PlannedStage
 from pipelines.turns import pausing
@@ -73,7 +73,7 @@ def prompted(state: State, event: Prompted) -> Step:
         started=names,
         finished=names,
     )
-    turn = Turn(state.next_turn, ended_at=event.at, text_is_final=True, speculation=speculation)
+    turn = Turn(state.next_turn, ended_at=event.at, text_is_final=True, is_prompt=True, speculation=speculation)
     state = replace(state, next_turn=turn.number + 1, next_speculation=speculation.number + 1)
     return _reply(state, turn)
 
@@ -319,7 +319,8 @@ def _make_reply(
     partial = turn.partial
     if turn.committed is not None and DIALOG in results:
         results = {**results, DIALOG: turn.committed.told_again}
-    reply = Reply(
+    kind = Prompt if turn.is_prompt else Reply
+    reply = kind(
         turn=turn.number,
         transcript=speculation.text,
         results=results,

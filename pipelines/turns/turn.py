@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from pipelines.dialog.turn import Cause
 from pipelines.messages import EndReason, Reply, Transcript
 from pipelines.speakers.spans import with_speakers
 from pipelines.turns.alternatives import join_alternatives
@@ -215,6 +214,7 @@ class Turn(Struct, frozen=True):
         segments: the parts of the utterance, in order; empty for a typed turn.
         ended_at: when the utterance was over, in seconds; None while it goes on.
         reason: what ended it.
+        is_prompt: whether an agent says something by itself, and nobody has spoken or typed.
         request_id: the caller's name for the typed turn, or for the request that ended the utterance; "" if none did.
         speculation: the text that is being understood.
         is_speculative: whether the speculation was made while the utterance went on.
@@ -244,6 +244,7 @@ class Turn(Struct, frozen=True):
     segments: tuple[Segment, ...] = ()
     ended_at: float | None = None
     reason: EndReason | None = None
+    is_prompt: bool = False
     request_id: str = ""
     speculation: Speculation | None = None
     is_speculative: bool = False
@@ -289,7 +290,7 @@ class Turn(Struct, frozen=True):
         if self.committed is not None:
             return None
         steps = (message.dialog for message in self.untold if isinstance(message, Reply))
-        return next((step for step in steps if step is not None and step.cause is Cause.TURN), None)
+        return None if self.is_prompt else next((step for step in steps if step is not None), None)
 
     @property
     def sent_to(self) -> int:

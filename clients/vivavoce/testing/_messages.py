@@ -24,7 +24,7 @@ from vivavoce._errors import (
 )
 from vivavoce._events import GoingAway, Notice, SpeechBegan, SpeechEnded, Started, Transcript
 from vivavoce._pauses import SpeechPaused, SpeechResumed
-from vivavoce._reply import Reply
+from vivavoce._reply import Prompt, Reply
 from vivavoce._spoken import Interrupted, ReplyAudio, ReplyHeld, ReplyResumed
 from vivavoce._status import ERROR_DOMAIN
 from vivavoce._tools import ToolCall
@@ -50,7 +50,7 @@ _CODES = {
 }
 
 
-def response_of(event: Event) -> pb.ConverseResponse:  # noqa: PLR0912 - one an event
+def response_of(event: Event) -> pb.ConverseResponse:  # noqa: PLR0912, PLR0915 - one an event
     """Write an event as the server's message.
 
     Raises:
@@ -72,6 +72,8 @@ def response_of(event: Event) -> pb.ConverseResponse:  # noqa: PLR0912 - one an 
             response = pb.ConverseResponse(speech_resumed=resumed)
         case SpeechEnded():
             response = pb.ConverseResponse(speech_ended=_ended(event))
+        case Prompt():
+            response = pb.ConverseResponse(prompt=pb.Prompt(reply=reply_of(event)))
         case Reply():
             reply = reply_of(event)
             response = (

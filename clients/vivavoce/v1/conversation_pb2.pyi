@@ -196,7 +196,7 @@ class PhraseHintsList(_message.Message):
     def __init__(self, groups: _Optional[_Iterable[_Union[PhraseHints, _Mapping]]] = ...) -> None: ...
 
 class ConversationConfig(_message.Message):
-    __slots__ = ("audio", "language_code", "interim_results", "endpointing", "documents", "phrase_hints", "reply_budget", "max_alternatives", "variants", "reply_audio", "interruption", "agent", "session", "max_intents", "time_zone", "current_time", "ignore_engine_hints", "knowledge", "diarization", "second_opinion")
+    __slots__ = ("audio", "language_code", "interim_results", "endpointing", "documents", "phrase_hints", "reply_budget", "max_alternatives", "variants", "reply_audio", "interruption", "agent", "session", "max_intents", "time_zone", "current_time", "ignore_engine_hints", "knowledge", "diarization", "second_opinion", "prompts")
     class VariantsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -224,6 +224,7 @@ class ConversationConfig(_message.Message):
     KNOWLEDGE_FIELD_NUMBER: _ClassVar[int]
     DIARIZATION_FIELD_NUMBER: _ClassVar[int]
     SECOND_OPINION_FIELD_NUMBER: _ClassVar[int]
+    PROMPTS_FIELD_NUMBER: _ClassVar[int]
     audio: AudioConfig
     language_code: str
     interim_results: bool
@@ -244,7 +245,8 @@ class ConversationConfig(_message.Message):
     knowledge: _containers.RepeatedScalarFieldContainer[str]
     diarization: DiarizationConfig
     second_opinion: str
-    def __init__(self, audio: _Optional[_Union[AudioConfig, _Mapping]] = ..., language_code: _Optional[str] = ..., interim_results: _Optional[bool] = ..., endpointing: _Optional[_Union[EndpointingConfig, _Mapping]] = ..., documents: _Optional[_Iterable[_Union[_reply_pb2.Document, _Mapping]]] = ..., phrase_hints: _Optional[_Iterable[_Union[PhraseHints, _Mapping]]] = ..., reply_budget: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., max_alternatives: _Optional[int] = ..., variants: _Optional[_Mapping[str, str]] = ..., reply_audio: _Optional[_Union[ReplyAudioConfig, _Mapping]] = ..., interruption: _Optional[_Union[InterruptionConfig, _Mapping]] = ..., agent: _Optional[str] = ..., session: _Optional[_Union[SessionConfig, _Mapping]] = ..., max_intents: _Optional[int] = ..., time_zone: _Optional[str] = ..., current_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ignore_engine_hints: _Optional[bool] = ..., knowledge: _Optional[_Iterable[str]] = ..., diarization: _Optional[_Union[DiarizationConfig, _Mapping]] = ..., second_opinion: _Optional[str] = ...) -> None: ...
+    prompts: bool
+    def __init__(self, audio: _Optional[_Union[AudioConfig, _Mapping]] = ..., language_code: _Optional[str] = ..., interim_results: _Optional[bool] = ..., endpointing: _Optional[_Union[EndpointingConfig, _Mapping]] = ..., documents: _Optional[_Iterable[_Union[_reply_pb2.Document, _Mapping]]] = ..., phrase_hints: _Optional[_Iterable[_Union[PhraseHints, _Mapping]]] = ..., reply_budget: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., max_alternatives: _Optional[int] = ..., variants: _Optional[_Mapping[str, str]] = ..., reply_audio: _Optional[_Union[ReplyAudioConfig, _Mapping]] = ..., interruption: _Optional[_Union[InterruptionConfig, _Mapping]] = ..., agent: _Optional[str] = ..., session: _Optional[_Union[SessionConfig, _Mapping]] = ..., max_intents: _Optional[int] = ..., time_zone: _Optional[str] = ..., current_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ignore_engine_hints: _Optional[bool] = ..., knowledge: _Optional[_Iterable[str]] = ..., diarization: _Optional[_Union[DiarizationConfig, _Mapping]] = ..., second_opinion: _Optional[str] = ..., prompts: _Optional[bool] = ...) -> None: ...
 
 class DiarizationConfig(_message.Message):
     __slots__ = ("max_speakers",)
@@ -308,7 +310,7 @@ class PhraseHints(_message.Message):
     def __init__(self, phrases: _Optional[_Iterable[str]] = ..., boost: _Optional[float] = ...) -> None: ...
 
 class ConverseResponse(_message.Message):
-    __slots__ = ("started", "speech_began", "transcript", "speech_ended", "reply", "notice", "going_away", "speech_paused", "speech_resumed", "reply_audio", "interrupted", "tool_call", "reply_completed", "reply_held", "reply_resumed")
+    __slots__ = ("started", "speech_began", "transcript", "speech_ended", "reply", "notice", "going_away", "speech_paused", "speech_resumed", "reply_audio", "interrupted", "tool_call", "reply_completed", "reply_held", "reply_resumed", "prompt")
     STARTED_FIELD_NUMBER: _ClassVar[int]
     SPEECH_BEGAN_FIELD_NUMBER: _ClassVar[int]
     TRANSCRIPT_FIELD_NUMBER: _ClassVar[int]
@@ -324,6 +326,7 @@ class ConverseResponse(_message.Message):
     REPLY_COMPLETED_FIELD_NUMBER: _ClassVar[int]
     REPLY_HELD_FIELD_NUMBER: _ClassVar[int]
     REPLY_RESUMED_FIELD_NUMBER: _ClassVar[int]
+    PROMPT_FIELD_NUMBER: _ClassVar[int]
     started: Started
     speech_began: SpeechBegan
     transcript: Transcript
@@ -339,7 +342,14 @@ class ConverseResponse(_message.Message):
     reply_completed: _reply_pb2.Reply
     reply_held: ReplyHeld
     reply_resumed: ReplyResumed
-    def __init__(self, started: _Optional[_Union[Started, _Mapping]] = ..., speech_began: _Optional[_Union[SpeechBegan, _Mapping]] = ..., transcript: _Optional[_Union[Transcript, _Mapping]] = ..., speech_ended: _Optional[_Union[SpeechEnded, _Mapping]] = ..., reply: _Optional[_Union[_reply_pb2.Reply, _Mapping]] = ..., notice: _Optional[_Union[Notice, _Mapping]] = ..., going_away: _Optional[_Union[GoingAway, _Mapping]] = ..., speech_paused: _Optional[_Union[SpeechPaused, _Mapping]] = ..., speech_resumed: _Optional[_Union[SpeechResumed, _Mapping]] = ..., reply_audio: _Optional[_Union[ReplyAudio, _Mapping]] = ..., interrupted: _Optional[_Union[Interrupted, _Mapping]] = ..., tool_call: _Optional[_Union[ToolCall, _Mapping]] = ..., reply_completed: _Optional[_Union[_reply_pb2.Reply, _Mapping]] = ..., reply_held: _Optional[_Union[ReplyHeld, _Mapping]] = ..., reply_resumed: _Optional[_Union[ReplyResumed, _Mapping]] = ...) -> None: ...
+    prompt: Prompt
+    def __init__(self, started: _Optional[_Union[Started, _Mapping]] = ..., speech_began: _Optional[_Union[SpeechBegan, _Mapping]] = ..., transcript: _Optional[_Union[Transcript, _Mapping]] = ..., speech_ended: _Optional[_Union[SpeechEnded, _Mapping]] = ..., reply: _Optional[_Union[_reply_pb2.Reply, _Mapping]] = ..., notice: _Optional[_Union[Notice, _Mapping]] = ..., going_away: _Optional[_Union[GoingAway, _Mapping]] = ..., speech_paused: _Optional[_Union[SpeechPaused, _Mapping]] = ..., speech_resumed: _Optional[_Union[SpeechResumed, _Mapping]] = ..., reply_audio: _Optional[_Union[ReplyAudio, _Mapping]] = ..., interrupted: _Optional[_Union[Interrupted, _Mapping]] = ..., tool_call: _Optional[_Union[ToolCall, _Mapping]] = ..., reply_completed: _Optional[_Union[_reply_pb2.Reply, _Mapping]] = ..., reply_held: _Optional[_Union[ReplyHeld, _Mapping]] = ..., reply_resumed: _Optional[_Union[ReplyResumed, _Mapping]] = ..., prompt: _Optional[_Union[Prompt, _Mapping]] = ...) -> None: ...
+
+class Prompt(_message.Message):
+    __slots__ = ("reply",)
+    REPLY_FIELD_NUMBER: _ClassVar[int]
+    reply: _reply_pb2.Reply
+    def __init__(self, reply: _Optional[_Union[_reply_pb2.Reply, _Mapping]] = ...) -> None: ...
 
 class Started(_message.Message):
     __slots__ = ("conversation_id", "greeting")

@@ -22,6 +22,7 @@ const heardFirst = new Set();
 function config() {
   return {
     interimResults: true,
+    prompts: true,
     documents: documents.texts,
     endpointing: { patience: find("patience").value },
     timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
@@ -70,6 +71,7 @@ function tell(event) {
     case "speechResumed":
       return view.resumed(event.turn);
     case "reply":
+    case "prompt":
       return view.reply(event);
     case "replyAudio":
       if (!heardFirst.has(event.turn) && event.sinceLastSoundMs !== undefined) {

@@ -63,7 +63,7 @@ export class View {
     const { said, card, pause } = this.#turn(reply.turn);
     pause.hidden = true;
     // What an agent says by itself answers no words.
-    said.hidden = !reply.transcript && (reply.dialog?.cause ?? "TURN") !== "TURN";
+    said.hidden = !reply.transcript && reply.type === "prompt";
     said.classList.remove("open");
     said.replaceChildren(reply.transcript);
     card.replaceChildren(...this.#understood(reply));

@@ -179,6 +179,20 @@ test("keys and session parameters are sent, and what an agent chose is left as i
   conversation.close();
 });
 
+test("what an agent says by itself is a reply, or a prompt where prompts are wanted", async () => {
+  for (const [config, type] of [[{ agent: "bar" }, "reply"], [{ agent: "bar", prompts: true }, "prompt"]]) {
+    const { conversation, events, socket } = begin(config);
+    socket.start();
+    assert.equal(socket.sent[0].config.prompts, true);
+    const dialog = { cause: "DIALOG_CAUSE_NO_INPUT" };
+    socket.say({ prompt: { reply: { turn: 1, status: "REPLY_STATUS_COMPLETE", speechText: "Hello?", dialog } } });
+    await until(() => events.some((event) => event.turn === 1));
+    const told = events.find((event) => event.turn === 1);
+    assert.deepEqual([told.type, told.speechText, told.dialog.cause], [type, "Hello?", "NO_INPUT"]);
+    conversation.close();
+  }
+});
+
 test("a tool is asked for, and its result is sent", async () => {
   const { conversation, events, socket } = begin({ agent: "bar" });
   socket.start();

@@ -84,7 +84,7 @@ async def hold_conversation(host: SessionHost, requests: AsyncIterator[pb.Conver
         knowledge=host.bases_of(first.agent, first.knowledge, "config.knowledge"),
     )
     opening = Opening(config, first.agent, first.session.id, first.session.parameters)
-    door = ConverseDoor(host.admission.quotas, _choices(host, first), write)
+    door = ConverseDoor(host.admission.quotas, _choices(host, first), write, prompts=first.prompts)
     await converse(host, opening, door, requests, _REFUSED)
 
 
@@ -95,11 +95,12 @@ class ConverseDoor:
         quotas: what the caller's principal may send.
         choices: checks what the conversation may change to.
         write: writes a response.
+        prompts: whether what an agent says by itself is a message of its own.
     """
 
-    def __init__(self, quotas: Quotas, choices: Choices, write: Write) -> None:
+    def __init__(self, quotas: Quotas, choices: Choices, write: Write, *, prompts: bool) -> None:
         self._quotas, self._choices, self._write = quotas, choices, write
-        self._loop = asyncio.get_running_loop()
+        self._loop, self._prompts = asyncio.get_running_loop(), prompts
         self._conversation: Conversation
 
     async def opened(self, conversation: Conversation, greeting: str) -> None:
@@ -118,7 +119,7 @@ class ConverseDoor:
 
     async def tell(self, _: int, message: Message) -> None:
         """Write what the conversation says; see `Door`."""
-        await self._write(converters.to_response(message, self._loop.time()))
+        await self._write(converters.to_response(message, self._loop.time(), prompts=self._prompts))
 
 
 async def _first_config(requests: AsyncIterator[pb.ConverseRequest], seconds: float) -> pb.ConversationConfig:

@@ -180,8 +180,16 @@ def to_budget(holder: pb.ConversationConfig | pb.AskRequest, field: str) -> floa
     return budget
 
 
-def to_response(message: messages.Message, now_seconds: float) -> pb.ConverseResponse:  # noqa: PLR0911, PLR0912 - one a message
-    """Write a message; ``now_seconds`` is the conversation's clock, for latencies."""
+def to_response(  # noqa: PLR0911, PLR0912 - one a message
+    message: messages.Message, now_seconds: float, *, prompts: bool = False
+) -> pb.ConverseResponse:
+    """Write a message.
+
+    Args:
+        message: of a conversation.
+        now_seconds: the conversation's clock, for latencies.
+        prompts: whether the caller has asked for prompts; otherwise they are replies.
+    """
     match message:
         case messages.SpeechBegan():
             began = pb.SpeechBegan(turn=message.turn, start=_offset(message.start))
@@ -195,6 +203,8 @@ def to_response(message: messages.Message, now_seconds: float) -> pb.ConverseRes
             return pb.ConverseResponse(speech_resumed=resumed)
         case messages.SpeechEnded():
             return pb.ConverseResponse(speech_ended=_ended(message))
+        case messages.Prompt() if prompts:
+            return pb.ConverseResponse(prompt=pb.Prompt(reply=to_reply(message, now_seconds)))
         case messages.Reply():
             reply = to_reply(message, now_seconds)
             return pb.ConverseResponse(reply_completed=reply) if message.completes else pb.ConverseResponse(reply=reply)

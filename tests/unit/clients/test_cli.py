@@ -133,6 +133,7 @@ def test_converse_sends_the_file_and_the_options(
     assert service.config() == pb.ConversationConfig(
         audio=pb.AudioConfig(encoding=pb.AUDIO_ENCODING_LINEAR_PCM, sample_rate_hz=22_050, channel_count=1),
         interim_results=True,
+        prompts=True,
         endpointing=pb.EndpointingConfig(disabled=True),
         documents=[reply_pb2.Document(id="museum.txt", text="Die Öffnungszeiten:\r\nNine.")],
         reply_budget=seconds(0.25),

@@ -103,6 +103,7 @@ async def test_the_config_says_what_the_caller_wants(service: FakeService, clien
     assert service.config() == pb.ConversationConfig(
         audio=pb.AudioConfig(encoding=pb.AUDIO_ENCODING_MULAW, sample_rate_hz=8_000, channel_count=2),
         interim_results=True,
+        prompts=True,
         endpointing=pb.EndpointingConfig(stop_window=seconds(0.8), stop_threshold=0.0),
         documents=[reply_pb2.Document(text="The museum opens at nine."), reply_pb2.Document(id="b", text="Closed.")],
         phrase_hints=[pb.PhraseHints(phrases=["Old Harbour"], boost=5.0), pb.PhraseHints(phrases=["pier"])],
@@ -119,7 +120,7 @@ async def test_what_is_left_out_is_left_to_the_server(service: FakeService, clie
     async for _ in client.converse([vivavoce.TypedTurn("hello")], audio=None):
         pass
 
-    assert service.config() == pb.ConversationConfig()
+    assert service.config() == pb.ConversationConfig(prompts=True)
 
 
 async def test_the_config_does_not_wait_for_the_first_audio(service: FakeService, client: vivavoce.Client) -> None:

@@ -90,7 +90,7 @@ def test_what_an_agent_says_by_itself_answers_no_request():
     latency = vivavoce.Latency(0.0, ())
     by_itself = vivavoce.Dialog(cause=vivavoce.DialogCause.NO_INPUT)
     look_back.answered_by(
-        vivavoce.Reply(1, "", None, (), None, vivavoce.ReplyStatus.COMPLETE, (), latency, False, dialog=by_itself)
+        vivavoce.Prompt(1, "", None, (), None, vivavoce.ReplyStatus.COMPLETE, (), latency, False, dialog=by_itself)
     )
     assert look_back.owed
     _, requests = look_back.begin_anew()
@@ -101,8 +101,10 @@ def test_what_an_agent_says_by_itself_answers_no_request():
 def test_a_reply_tells_its_dialog():
     latency = vivavoce.Latency(0.01, ())
     status = vivavoce.ReplyStatus.COMPLETE
-    reply = vivavoce.Reply(1, "yes", None, (), None, status, (), latency, False, speech_text="Done.", dialog=DIALOG)
-    assert event_from_response(response_of(reply)) == reply
+    reply = vivavoce.Prompt(1, "", None, (), None, status, (), latency, False, speech_text="Done.", dialog=DIALOG)
+    response = response_of(reply)
+    assert event_from_response(response) == reply
+    assert event_from_response(pb.ConverseResponse(reply=response.prompt.reply)) == reply, "by an older server"
     assert reply.to_dict()["dialog"] == {
         "intent": "order",
         "slots": {"size": "large"},

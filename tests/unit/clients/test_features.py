@@ -15,6 +15,7 @@ TYPES = (Path(__file__).parents[3] / "clients/web/vivavoce.d.ts").read_text(enco
 
 PYTHON_NAMES = {"reply_budget": "reply_budget_seconds", "language_code": "language"}
 NOT_IN_PYTHON = {
+    (ConverseOptions, "prompts"): "always asked for: an event of its own, which is a reply as well",
     (AskOptions, "text"): "the first argument of `ask`",
     (AskOptions, "language_code"): "only English is served",
 }

@@ -46,6 +46,10 @@ def reply(turn: int, request_id: str = "") -> vivavoce.Reply:
     )
 
 
+def prompt(turn: int) -> vivavoce.Prompt:
+    return vivavoce.Prompt(turn, "", None, (), None, REPLY.status, (), REPLY.latency, speculated=False)
+
+
 def hear(look_back: LookBack, *events: vivavoce.Event) -> None:
     for event in events:
         look_back.answered_by(event)

@@ -10,7 +10,7 @@ import pytest
 from pipelines.dialog.session import DialogSession
 from pipelines.dialog.tools import MAX_REMEMBERED, ToolDesk, ToolResult
 from pipelines.load.workload import Workload
-from pipelines.messages import Notice, NoticeCode, Reply, ToolCall
+from pipelines.messages import Notice, NoticeCode, Prompt, Reply, ToolCall
 from pipelines.session.config import ConversationConfig
 from pipelines.session.conversation import Conversation
 from tests import virtual_time
@@ -109,7 +109,7 @@ def test_a_call_comes_after_the_reply_to_its_turn():
         caller.answer(call.id)
 
     kinds = [type(message) for message in held(script).messages]
-    assert kinds == [Reply, Reply, Reply, ToolCall, Reply, Reply]
+    assert kinds == [Reply, Reply, Reply, ToolCall, Prompt, Prompt]
 
 
 @pytest.mark.parametrize(("say", "said"), [("Sold out.", "Sold out."), ("", "Sorry, that did not work.")])

@@ -278,13 +278,20 @@ class Talk:
         self.session, self._draw, self._turn = session, draw, 0
 
     def go_on(self) -> None:
-        kind = self._draw(st.sampled_from(("spoken", "typed", "nothing", "call", "failure", "pause")))
+        kind = self._draw(st.sampled_from(("spoken", "typed", "nothing", "call", "failure", "prompt")))
         session = self.session
         ended = COMMITTED if session.state.commits else self._draw(st.sampled_from(("", CLEARED)))
         if kind == "nothing" and session.state.commits:
             session.hear(messages.Notice(messages.NoticeCode.NO_SPEECH, "nothing", request_id=COMMITTED))
         elif kind == "call":
             session.hear(messages.ToolCall(f"call {self._turn}", "order", "order", {"size": "1"}, 5.0))
+        elif kind == "prompt":
+            self._turn += 1
+            complete = messages.Status.COMPLETE
+            session.hear(messages.Prompt(self._turn, "", {SPEECH: SpokenText("Hm?")}, complete, (), 0.5))
+            session.hear(
+                *([messages.ReplyAudio(self._turn, b"", 1.0, is_last=True)] if session.state.told.speaks else [])
+            )
         elif kind == "failure":
             session.hear(messages.Notice(messages.NoticeCode.STAGE_FAILED, "speech failed", self._turn))
         elif kind == "spoken":

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from pipelines import messages
 from pipelines.audio.formats import MODEL_RATE_HZ
-from pipelines.dialog.turn import Cause
 from pipelines.errors import InvalidInputError, ModelError
 from pipelines.stages.registry import SPEECH
 from service.api.http.openai.realtime import client_events as events
@@ -317,7 +316,7 @@ def _answer_if_asked(step: Step) -> None:
 
 def _reply(step: Step, reply: messages.Reply) -> None:
     is_whole = reply.status is not messages.Status.PARTIAL
-    by_itself = reply.dialog is not None and reply.dialog.cause is not Cause.TURN
+    by_itself = isinstance(reply, messages.Prompt)
     if reply.completes:
         responses.complete(step, reply)
         response = step.state.late.get(reply.turn)
