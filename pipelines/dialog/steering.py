@@ -95,7 +95,11 @@ def _sum_up(agent: Agent, state: State) -> Step:
     if form is None or not form.slots:
         return repeat(agent, state)
     slots = agent.slots_of(form.intent)
-    told = [filled.said for name, filled in form.slots.items() if not slots[name].sensitive]
+    told = [
+        filled.said
+        for name, filled in form.slots.items()
+        if not slots[name].sensitive and filled.value != slots[name].default
+    ]
     said = (Say(f"So far I have: {', '.join(told)}."),) if told else ()
     return understood((state, (*said, *question(agent, state), listening(agent, state))))
 
