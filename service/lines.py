@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from starlette.routing import BaseRoute
 
-    from service.api.http.openai.realtime.calls import RealtimeCalls
+    from service.api.http.openai.calls import RealtimeCalls
     from service.config import ServiceConfig
     from service.sessions.host import SessionHost
     from service.telemetry.call_observer import CallObserver
@@ -85,7 +85,7 @@ def _web_calls(host: SessionHost, config: ServiceConfig) -> RealtimeCalls | None
     if not config.webrtc:
         return None
     try:
-        from service.api.http.openai.realtime.calls import RealtimeCalls  # noqa: PLC0415 - only where it is wanted
+        from service.api.http.openai.calls import RealtimeCalls  # noqa: PLC0415 - only where it is wanted
         from service.webrtc.network import Network  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise ConfigError(

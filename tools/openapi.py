@@ -18,7 +18,7 @@ from google.protobuf.descriptor import FieldDescriptor
 from starlette.routing import Route
 
 from service.api.http.health import health_routes
-from service.api.http.openai.realtime.calls import CALLS, RealtimeCalls
+from service.api.http.openai.calls import CALLS, RealtimeCalls
 from service.api.http.openai.routes import OpenAiApi
 from service.api.http.openai.speech import SpeechRequest
 from service.api.http.openai.transcription_request import FORMATS, GRANULARITIES

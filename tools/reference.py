@@ -2,7 +2,7 @@
 
 The options of all commands go to ``docs/cli_reference.md``, and those of the laboratory's to
 ``lab/docs/cli_reference.md`` where it is installed. The table of ``docs/configuration.md`` is made of the options of
-``serve``. With ``--check`` the pages are only compared.
+``serve``, that of ``docs/doors.md`` of `tools.features`. With ``--check`` the pages are only compared.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import click
 
 from service.cli import serve
 from service.config import KEYS, ServiceConfig
+from tools.features import table
 from vivavoce.cli import commands
 from vivavoce.cli._commands import GROUP
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[1]
 
-_CONFIGURATION = "docs/configuration.md"
+_CONFIGURATION, _DOORS = "docs/configuration.md", "docs/doors.md"
 _PRODUCT = "docs/cli_reference.md"
 _LAB = "lab/docs/cli_reference.md"
 _LAB_PACKAGES = frozenset(("benchmarks", "modelkit"))
@@ -85,7 +86,8 @@ def pages() -> dict[str, str]:
     lab = [name for name in names if packages.get(name) in _LAB_PACKAGES]
     made = {
         _PRODUCT: "\n".join((_HEADINGS[_PRODUCT], *_commands(context, [name for name in names if name not in lab]))),
-        _CONFIGURATION: _configuration((ROOT / _CONFIGURATION).read_text(encoding="utf-8")),
+        _CONFIGURATION: _with_table(_CONFIGURATION, _keys()),
+        _DOORS: _with_table(_DOORS, table()),
     }
     if lab and (ROOT / _LAB).parent.is_dir():
         made[_LAB] = "\n".join((_HEADINGS[_LAB], *_commands(context, lab)))
@@ -121,11 +123,15 @@ def _command(context: click.Context) -> Iterator[str]:
         yield ""
 
 
-def _configuration(page: str) -> str:
-    """Return the page with its table made anew."""
+def _keys() -> list[str]:
+    """Return the table of the configuration's keys."""
     options = {parameter.name: parameter for parameter in serve.params if isinstance(parameter, click.Option)}
-    rows = ["| key | flag | default | meaning |", "|---|---|---|---|", *(_key(key, options[key]) for key in KEYS)]
-    before, rest = page.split(_BEGIN)
+    return ["| key | flag | default | meaning |", "|---|---|---|---|", *(_key(key, options[key]) for key in KEYS)]
+
+
+def _with_table(name: str, rows: Sequence[str]) -> str:
+    """Return a page with its table made anew."""
+    before, rest = (ROOT / name).read_text(encoding="utf-8").split(_BEGIN)
     return "\n".join((f"{before}{_BEGIN}", "", *rows, "", _END + rest.split(_END)[1]))
 
 

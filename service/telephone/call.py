@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import dataclasses
 import logging
-import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -22,8 +20,8 @@ from pipelines.speech.synthesis import Speech
 from pipelines.turns.state import TurnSettings
 from pipelines.vad.endpointing import EndpointingConfig
 from pipelines.vad.turn_end import EndpointingMode
+from service.sessions.driver import Opening, converse
 from service.sessions.reply_queue import LEAD_SECONDS
-from service.sessions.stream_session import StreamSession
 from service.telephone.playout import Playout
 
 if TYPE_CHECKING:
@@ -128,6 +126,8 @@ class Call:
         self._least_bytes = round(TOGETHER_SECONDS * line.sample_rate_hz) * line.bytes_per_sample
         self._playout = Playout(line.sample_rate_hz * line.bytes_per_sample, self._play, self._played)
         self._recorder: Recorder | None = None
+        spoken = SpeechFormat(line.encoding, line.sample_rate_hz)
+        self._voice = ReplyVoice(spoken, host.choose_voice("", "call.voice"), lead_seconds=1.0)
 
     async def hold(self) -> None:
         """Hold the call until the caller hangs up, or the agent ends it.
@@ -137,45 +137,28 @@ class Call:
         """
         host, line = self._host, self._line
         host.admission.check()
-        opened = host.dialogs.open(line.agent, self._session_id, self._parameters)
         config = ConversationConfig(
             AudioFormat(line.encoding, line.sample_rate_hz),
             TurnSettings(endpointing=EndpointingConfig(mode=EndpointingMode.MODEL), speculates=host.speculates),
             knowledge=host.bases_of(line.agent, line.knowledge, "call.knowledge"),
-            reply_voice=ReplyVoice(
-                SpeechFormat(line.encoding, line.sample_rate_hz), host.choose_voice("", "call.voice"), lead_seconds=1.0
-            ),
-        )
-        with host.admission.conversation():
-            async with opened as dialog:
-                name = secrets.token_hex(6)
-                conversation = host.conversation(dataclasses.replace(config, dialog=dialog), name=name)
-                self._conversation = conversation
-                async with host.open_conversations.holding(conversation):
-                    logger.info("a call has begun")
-                    await self._talk(conversation, config.reply_voice)
-        logger.info("a call has ended")
-
-    async def _talk(self, conversation: Conversation, voice: ReplyVoice | None) -> None:
-        session = StreamSession(
-            conversation,
-            (conversation,),
-            self._host.limits,
-            self._hand_on,
-            self._tell,
-            self._host.admission.quotas,
+            reply_voice=self._voice,
         )
         playing = asyncio.create_task(self._playout.run(), name="playout")
         try:
-            if self._line.recording is not None and voice is not None:
-                await self._announce(self._line.recording, voice)
-            conversation.dialog.begin()
-            await session.run(self._events())
+            await converse(host, Opening(config, line.agent, self._session_id, self._parameters), self, self._events())
         finally:
             playing.cancel()
             await asyncio.wait((playing,))
             if self._recorder is not None:
                 self._recorder.close()
+        logger.info("a call has ended")
+
+    async def opened(self, conversation: Conversation, _: str) -> None:
+        """Take the conversation; see `Door`."""
+        self._conversation = conversation
+        logger.info("a call has begun")
+        if self._line.recording is not None:
+            await self._announce(self._line.recording, self._voice)
 
     async def _announce(self, recording: Recording, voice: ReplyVoice) -> None:
         """Say that the call is recorded; until that was heard, the caller is not."""
@@ -214,7 +197,8 @@ class Call:
         finally:
             ending.cancel()
 
-    async def _hand_on(self, event: Sound | Keys) -> None:
+    async def take(self, event: Sound | Keys) -> None:
+        """Hand on what comes of the caller; see `Door`."""
         assert self._conversation is not None
         match event:
             case Sound(audio):
@@ -229,7 +213,8 @@ class Call:
                 with contextlib.suppress(InvalidInputError):
                     self._conversation.dialog.press(pressed)
 
-    async def _tell(self, _: int, message: Message) -> None:
+    async def tell(self, _: int, message: Message) -> None:
+        """Play what the agent says; see `Door`."""
         match message:
             case messages.ReplyAudio(turn, audio, start_seconds, is_last):
                 self._playout.add(turn, start_seconds, audio, is_last=is_last)

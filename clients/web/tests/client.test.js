@@ -143,19 +143,6 @@ test("what was not answered is said again over a new connection", async () => {
   conversation.close();
 });
 
-test("of much audio the newest is kept, and what was lost is told", async () => {
-  const { conversation, events, socket } = begin({}, { reconnectSeconds: 10 });
-  socket.start();
-  socket.say({ speechBegan: { turn: 1, start: "0s" } });
-  for (let second = 0; second < 33; second++) conversation.sendAudio(SECOND);
-  socket.lose(1012);
-  await until(() => FakeSocket.made.length === 2);
-  FakeSocket.made[1].start();
-  await until(() => events.at(-1).type === "reconnected");
-  assert.deepEqual([events.at(-1).lostSeconds, events.at(-1).replayedSeconds], [3, 30]);
-  conversation.close();
-});
-
 test("controls of turns of an earlier connection are not sent", async () => {
   const { conversation, socket } = begin({}, { reconnectSeconds: 10 });
   socket.start();

@@ -7,12 +7,10 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 
 from starlette.datastructures import Headers
-from starlette.requests import ClientDisconnect
-from starlette.websockets import WebSocketDisconnect, WebSocketDisconnected
-from uvicorn.protocols.utils import ClientDisconnected
 
 from pipelines.session.outbox import SlowReaderError
 from service.api.http.problems import SlowUploadError, problem_of, report
+from service.api.http.web_sockets import GONE
 from service.security.principal import acting_for
 from service.security.withdrawal import ended_when_withdrawn
 from service.telemetry.call_observer import CallObserver, telling
@@ -32,7 +30,6 @@ READ_SECONDS = 20.0
 """Of a body nothing may be missing for so long."""
 WRITE_SECONDS = 20.0
 """A response that is not read for so long is given up."""
-_GONE = (ClientDisconnect, ClientDisconnected, WebSocketDisconnect, WebSocketDisconnected)
 _LINGER_SECONDS = 2.0
 _MIN_BYTES_A_SECOND = 250
 """Of a body, over all of its time: half of what the poorest speech needs."""
@@ -92,7 +89,7 @@ class CallerCheck:
                 try:
                     async with ended_when_withdrawn(principal):
                         await self._app(scope, call.receive, call.send)
-                except _GONE:
+                except GONE:
                     return
                 except Exception as error:  # noqa: BLE001 - each becomes a problem
                     await call.refuse(error)

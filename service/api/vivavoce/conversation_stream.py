@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import dataclasses
 import functools
-import secrets
 from typing import TYPE_CHECKING
 
 from pipelines.errors import InvalidInputError
@@ -16,11 +15,23 @@ from pipelines.session.typed_turn import answer_typed
 from service.api.vivavoce import converters
 from service.api.vivavoce.dialogs import to_keys
 from service.api.vivavoce.replies import to_reply
-from service.api.vivavoce.spoken_replies import report_playback
+from service.api.vivavoce.spoken_replies import seconds_of
 from service.api.vivavoce.tools import to_tool_result
-from service.api.vivavoce.updates import Choices, apply_update
+from service.api.vivavoce.updates import Choices, named_as_in_updates, to_update
 from service.grpc_server.deserializers import refuse_malformed
-from service.sessions.stream_session import StreamSession
+from service.sessions.commands import (
+    AddAudio,
+    AddText,
+    CancelReply,
+    EndUtterance,
+    PressKeys,
+    ReportPlayback,
+    TakeResult,
+    Update,
+    act,
+    perform,
+)
+from service.sessions.driver import Opening, converse
 from vivavoce.v1 import conversation_pb2 as pb
 
 if TYPE_CHECKING:
@@ -29,6 +40,7 @@ if TYPE_CHECKING:
     from pipelines.messages import Message
     from pipelines.session.conversation import Conversation
     from service.admission.quotas import Quotas
+    from service.sessions.commands import Command
     from service.sessions.host import SessionHost
 
     Write = Callable[[pb.ConverseResponse], Awaitable[None]]
@@ -71,16 +83,43 @@ async def hold_conversation(host: SessionHost, requests: AsyncIterator[pb.Conver
         recognition=dataclasses.replace(config.recognition, language=language),
         knowledge=host.bases_of(first.agent, first.knowledge, "config.knowledge"),
     )
-    opened = host.dialogs.open(first.agent, first.session.id, first.session.parameters)
-    with host.admission.conversation():
-        async with opened as dialog:
-            name = secrets.token_hex(6)
-            conversation = host.conversation(dataclasses.replace(config, dialog=dialog), name=name)
-            async with host.open_conversations.holding(conversation):
-                greeting = dialog.greeting if dialog else ""
-                await write(pb.ConverseResponse(started=pb.Started(conversation_id=name, greeting=greeting)))
-                conversation.dialog.begin()
-                await _hold(conversation, host, _choices(host, first), requests, write, prompts=first.prompts)
+    opening = Opening(config, first.agent, first.session.id, first.session.parameters)
+    door = ConverseDoor(host.admission.quotas, _choices(host, first), write, prompts=first.prompts)
+    await converse(host, opening, door, requests, _REFUSED)
+
+
+class ConverseDoor:
+    """Requests and responses of ``vivavoce.v1`` at one conversation; see `Door`.
+
+    Args:
+        quotas: what the caller's principal may send.
+        choices: checks what the conversation may change to.
+        write: writes a response.
+        prompts: whether what an agent says by itself is a message of its own.
+    """
+
+    def __init__(self, quotas: Quotas, choices: Choices, write: Write, *, prompts: bool) -> None:
+        self._quotas, self._choices, self._write = quotas, choices, write
+        self._loop, self._prompts = asyncio.get_running_loop(), prompts
+        self._conversation: Conversation
+
+    async def opened(self, conversation: Conversation, greeting: str) -> None:
+        """Take the conversation, and tell that it begins."""
+        self._conversation = conversation
+        await self._write(pb.ConverseResponse(started=pb.Started(conversation_id=conversation.name, greeting=greeting)))
+
+    async def take(self, request: pb.ConverseRequest) -> None:
+        """Hand a request on; see `Door`."""
+        command = read(request, self._choices)
+        if isinstance(command, Update):
+            with named_as_in_updates():
+                act(self._conversation, command)
+        elif (waiting := perform(self._conversation, command, self._quotas)) is not None:
+            await waiting
+
+    async def tell(self, _: int, message: Message) -> None:
+        """Write what the conversation says; see `Door`."""
+        await self._write(converters.to_response(message, self._loop.time(), prompts=self._prompts))
 
 
 async def _first_config(requests: AsyncIterator[pb.ConverseRequest], seconds: float) -> pb.ConversationConfig:
@@ -122,47 +161,31 @@ def _second_opinion(
     return asked.second_opinion
 
 
-async def _hold(
-    conversation: Conversation,
-    host: SessionHost,
-    choices: Choices,
-    requests: AsyncIterator[pb.ConverseRequest],
-    write: Write,
-    *,
-    prompts: bool,
-) -> None:
-    """Run a conversation between requests and responses; see :class:`StreamSession`."""
-    loop = asyncio.get_running_loop()
+def read(request: pb.ConverseRequest, choices: Choices) -> Command:  # noqa: PLR0911 - one a request
+    """Read what a request asks of the conversation.
 
-    async def tell(_: int, message: Message) -> None:
-        await write(converters.to_response(message, loop.time(), prompts=prompts))
-
-    hand_on = functools.partial(_hand_on, conversation, host.admission.quotas, choices)
-    session = StreamSession(conversation, (conversation,), host.limits, hand_on, tell, host.admission.quotas, _REFUSED)
-    await session.run(requests)
-
-
-async def _hand_on(conversation: Conversation, quotas: Quotas, choices: Choices, request: pb.ConverseRequest) -> None:
+    Raises:
+        InvalidInputError: it cannot be served; the error names the field.
+    """
     refuse_malformed(request)
     match request.WhichOneof("request"):
         case "audio":
-            await conversation.add_audio(converters.check_audio(request.audio))
+            return AddAudio(converters.check_audio(request.audio))
         case "text":
-            text = converters.check_text(request.text)
-            await quotas.typed_turn()
-            await conversation.add_text(text, _check_request_id(request.request_id))
+            return AddText(converters.check_text(request.text), _check_request_id(request.request_id))
         case "end_of_utterance":
-            conversation.end_utterance(_check_request_id(request.request_id))
+            return EndUtterance(_check_request_id(request.request_id))
         case "update":
-            apply_update(conversation, request.update, choices)
+            return to_update(request.update, choices)
         case "playback":
-            report_playback(conversation, request.playback)
+            playback = request.playback
+            return ReportPlayback(playback.turn, seconds_of(playback.position), playback.finished)
         case "cancel_reply":
-            conversation.speech.cancel(request.cancel_reply.turn)
+            return CancelReply(request.cancel_reply.turn)
         case "dtmf":
-            conversation.dialog.press(to_keys(request.dtmf))
+            return PressKeys(to_keys(request.dtmf))
         case "tool_result":
-            conversation.dialog.take(to_tool_result(request.tool_result))
+            return TakeResult(to_tool_result(request.tool_result))
         case "config":
             message = "a config came a second time: send an update, or open another stream"
             raise InvalidInputError("config", "SECOND_CONFIG", message)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from google.protobuf import duration_pb2
 
 from pipelines import messages
@@ -14,9 +12,6 @@ from pipelines.speech.synthesis import Voice
 from pipelines.turns.interruption import BACKCHANNELS, DEFAULT_SHORTEST_SPEECH_SECONDS, InterruptionConfig
 from service.api.vivavoce.voices import check_seed, to_format, to_lexicon
 from vivavoce.v1 import conversation_pb2 as pb
-
-if TYPE_CHECKING:
-    from pipelines.session.conversation import Conversation
 
 _REASONS = {
     messages.InterruptionReason.SPEECH: pb.INTERRUPTION_REASON_SPEECH,
@@ -41,7 +36,7 @@ def to_reply_voice(config: pb.ConversationConfig) -> ReplyVoice | None:
         speed=check_speed(audio.speed, f"{_FIELD}.speed"),
         seed=check_seed(audio.seed, f"{_FIELD}.seed"),
         lexicon=to_lexicon(audio.lexicon, f"{_FIELD}.lexicon"),
-        lead_seconds=_seconds(audio.lead) if audio.HasField("lead") else DEFAULT_LEAD_SECONDS,
+        lead_seconds=seconds_of(audio.lead) if audio.HasField("lead") else DEFAULT_LEAD_SECONDS,
     )
 
 
@@ -63,20 +58,11 @@ def to_interruption(config: pb.InterruptionConfig) -> InterruptionConfig:
         raise InvalidInputError("config.interruption.backchannels", "BACKCHANNELS_NOT_IGNORED", message)
     shortest = DEFAULT_SHORTEST_SPEECH_SECONDS
     if config.HasField("shortest_speech"):
-        shortest = _seconds(config.shortest_speech)
+        shortest = seconds_of(config.shortest_speech)
     return InterruptionConfig(
         shortest_speech_seconds=shortest,
         backchannels=(tuple(config.backchannels) or BACKCHANNELS) if ignores else (),
     )
-
-
-def report_playback(conversation: Conversation, playback: pb.Playback) -> None:
-    """Hand on how far a reply was played.
-
-    Raises:
-        InvalidInputError: it cannot be; the error names the field.
-    """
-    conversation.speech.report_playback(playback.turn, _seconds(playback.position), finished=playback.finished)
 
 
 def to_reply_audio(audio: messages.ReplyAudio) -> pb.ConverseResponse:
@@ -110,7 +96,8 @@ def to_interrupted(interrupted: messages.Interrupted) -> pb.ConverseResponse:
     )
 
 
-def _seconds(duration: duration_pb2.Duration) -> float:
+def seconds_of(duration: duration_pb2.Duration) -> float:
+    """Read a duration."""
     return duration.seconds + duration.nanos / 1e9
 
 

@@ -11,12 +11,12 @@ from pipelines.session.config import ConversationUpdate
 from pipelines.stages.answering import check_documents
 from service.api.vivavoce.converters import to_documents, to_hints
 from service.api.vivavoce.endpointing import read_changes, refuse_fixed
+from service.sessions.commands import Update
 from service.sessions.dialogs import check_parameters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from pipelines.session.conversation import Conversation
     from vivavoce.v1 import conversation_pb2 as pb
 
     Bases = Callable[[Iterable[str], str], tuple[str, ...]]
@@ -39,43 +39,35 @@ class Choices:
     second_opinion: Second
 
 
-def to_update(update: pb.ConversationUpdate, choices: Choices) -> ConversationUpdate:
+def to_update(update: pb.ConversationUpdate, choices: Choices) -> Update:
     """Read what changes in a conversation.
 
     Raises:
         InvalidInputError: a field cannot be honoured; the error names it.
     """
-    refuse_fixed(update.endpointing, "update.endpointing")
-    documents = hints = knowledge = variants = language = None
-    if update.HasField("documents"):
-        documents = to_documents(update.documents.documents)
-        check_documents(documents, "update.documents.documents")
-    if update.HasField("phrase_hints"):
-        hints = to_hints(update.phrase_hints.groups, "update.phrase_hints.groups")
-    if update.HasField("knowledge"):
-        knowledge = choices.bases(update.knowledge.knowledge, "update.knowledge.knowledge")
-    if update.HasField("variants"):
-        variants, language = choices.engines(update.variants.variants, "update.variants.variants")
-    endpointing = read_changes(update.endpointing, "update.endpointing")
-    second = choices.second_opinion(update, "update.second_opinion")
-    return ConversationUpdate(endpointing, documents, hints, knowledge, variants, language, second)
-
-
-def apply_update(conversation: Conversation, update: pb.ConversationUpdate, choices: Choices) -> None:
-    """Change a conversation.
-
-    Raises:
-        InvalidInputError: a field cannot be honoured; the error names it.
-    """
-    with _named_as_in_updates():
-        conversation.update(to_update(update, choices))
+    with named_as_in_updates():
+        refuse_fixed(update.endpointing, "update.endpointing")
+        documents = hints = knowledge = variants = language = parameters = None
+        if update.HasField("documents"):
+            documents = to_documents(update.documents.documents)
+            check_documents(documents, "update.documents.documents")
+        if update.HasField("phrase_hints"):
+            hints = to_hints(update.phrase_hints.groups, "update.phrase_hints.groups")
+        if update.HasField("knowledge"):
+            knowledge = choices.bases(update.knowledge.knowledge, "update.knowledge.knowledge")
+        if update.HasField("variants"):
+            variants, language = choices.engines(update.variants.variants, "update.variants.variants")
+        endpointing = read_changes(update.endpointing, "update.endpointing")
+        second = choices.second_opinion(update, "update.second_opinion")
         if update.HasField("session"):
-            check_parameters(update.session.parameters, "config.session.parameters")
-            conversation.dialog.change(update.session.parameters)
+            parameters = dict(update.session.parameters)
+            check_parameters(parameters, "config.session.parameters")
+        changes = ConversationUpdate(endpointing, documents, hints, knowledge, variants, language, second)
+        return Update(changes, parameters)
 
 
 @contextlib.contextmanager
-def _named_as_in_updates() -> Iterator[None]:
+def named_as_in_updates() -> Iterator[None]:
     """Let errors that name a field of the config name that of the update instead."""
     try:
         yield

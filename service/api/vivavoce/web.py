@@ -9,7 +9,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.websockets import WebSocketDisconnect
 
 from service.api.http.json_reading import whole_body
-from service.api.http.problems import report
+from service.api.http.problems import problem_of
+from service.api.http.web_sockets import closing
 from service.api.vivavoce.conversation_stream import answer, hold_conversation
 from service.api.vivavoce.web_messages import to_ask_request, to_frames, to_json, to_request
 from service.grpc_server.deserializers import MAX_MESSAGE_BYTES
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 SUBPROTOCOL = "vivavoce.v1"
 
-_NORMAL, _UNEXPECTED = 1000, 1011
+_UNEXPECTED = 1011
 
 
 class WebConversations:
@@ -51,16 +52,11 @@ class WebConversations:
             if audio is not None:
                 await socket.send_bytes(audio)
 
-        try:
+        async def tell(error: Exception) -> None:
+            await socket.send_text(json.dumps({"error": problem_of(error).members()}))
+
+        async with closing(socket, tell):
             await hold_conversation(self._host, _requests(socket), write)
-        except WebSocketDisconnect:
-            raise
-        except Exception as error:  # noqa: BLE001 - each becomes a problem
-            problem = report(error)
-            await socket.send_text(json.dumps({"error": problem.members()}))
-            await socket.close(problem.close_code, problem.reason)
-        else:
-            await socket.close(_NORMAL)
 
     async def agents(self, _: Request) -> Response:
         """Tell by which names agents are chosen."""

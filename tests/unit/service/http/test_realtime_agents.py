@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pipelines.dialog.sessions import DialogSessions
+from service.api.http.openai.realtime.client_requests import tool_result_of
 from service.api.http.openai.realtime.items import to_item
-from service.api.http.openai.realtime.tools import tool_result_of
 from service.sessions.dialogs import Dialogs
 from tests.unit.pipelines.dialog.agents import BAR, agent_of
 from tests.unit.pipelines.dialog.test_tools import TOOLS
@@ -208,12 +208,14 @@ async def test_the_real_client_runs_a_tool(bar: Openai):
 
 
 def test_items_of_other_kinds_are_no_results():
-    assert tool_result_of(to_item({"type": "message", "role": "user", "content": "hello"})) is None
+    assert tool_result_of(to_item({"type": "message", "role": "user", "content": "hello"}, "mine")) is None
     call = {"type": "function_call", "call_id": "a", "name": "order", "arguments": "{}"}
-    assert tool_result_of(to_item(call)) is None
-    result = tool_result_of(to_item({"type": "function_call_output", "output": '{"slots": {"size": 2, "x": [1]}}'}))
+    assert tool_result_of(to_item(call, "mine")) is None
+    result = tool_result_of(
+        to_item({"type": "function_call_output", "output": '{"slots": {"size": 2, "x": [1]}}'}, "mine")
+    )
     assert result is not None
     assert (result.id, result.slots) == ("", {"size": "2"})
-    nested = tool_result_of(to_item({"type": "function_call_output", "call_id": "a", "output": "[" * 10_000}))
+    nested = tool_result_of(to_item({"type": "function_call_output", "call_id": "a", "output": "[" * 10_000}, "mine"))
     assert nested is not None
     assert not nested.failed

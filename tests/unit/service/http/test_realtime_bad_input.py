@@ -11,7 +11,7 @@ import aiohttp
 import pytest
 
 from service.admission.memory_shares import MemoryShares
-from service.api.http.openai.realtime import items
+from service.api.http.openai.realtime import session as sessions
 from service.security.authentication import Authenticator
 from service.security.principal import PrincipalLimits
 from service.sessions.lifetime import Limits
@@ -101,7 +101,7 @@ async def test_the_items_of_a_principal_are_bounded_in_bytes_and_given_back(serv
 
     shares = MemoryShares(2 << 20)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(items, "CONVERSATION_ITEMS", shares)
+        patch.setattr(sessions, "CONVERSATION_ITEMS", shares)
         async with contextlib.AsyncExitStack() as opened:
             for number in range(4):
                 session = await opened.enter_async_context(connected(service))

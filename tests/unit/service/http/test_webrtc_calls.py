@@ -17,7 +17,7 @@ import openai
 import pytest
 
 from pipelines.dialog.sessions import DialogSessions
-from service.api.http.openai.realtime.calls import CALLS, RealtimeCalls
+from service.api.http.openai.calls import CALLS, RealtimeCalls
 from service.sessions.dialogs import Dialogs
 from service.webrtc import peer
 from service.webrtc.network import Network

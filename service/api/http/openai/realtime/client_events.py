@@ -27,10 +27,8 @@ class UpdateSession(_Event, frozen=True, tag="session.update"):
     session: dict[str, Any] = {}
 
 
-class UpdateTranscriptionSession(_Event, frozen=True, tag="transcription_session.update"):
+class UpdateTranscriptionSession(UpdateSession, frozen=True, tag="transcription_session.update"):
     """Changes a transcription session: the beta's form, and NVIDIA's."""
-
-    session: dict[str, Any] = {}
 
 
 class AppendAudio(_Event, frozen=True, tag="input_audio_buffer.append"):
@@ -42,6 +40,10 @@ class AppendAudio(_Event, frozen=True, tag="input_audio_buffer.append"):
 
 class CommitAudio(_Event, frozen=True, tag="input_audio_buffer.commit"):
     """Ends the utterance."""
+
+
+class ForceCommit(_Event, frozen=True):
+    """Ends the utterance, however short: meant by others, sent by no client."""
 
 
 class ClearAudio(_Event, frozen=True, tag="input_audio_buffer.clear"):
@@ -110,6 +112,9 @@ ClientEvent = (
     | CancelResponse
     | ClearOutput
 )
+Meant = ClientEvent | ForceCommit
+"""Events in whatever dialect they came."""
+_KNOWN = [event.__struct_config__.tag for event in ClientEvent.__args__]
 
 _DECODER: msgspec.json.Decoder[ClientEvent] = msgspec.json.Decoder(ClientEvent)
 
@@ -155,7 +160,7 @@ def _read(data: bytes) -> ClientEvent:
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         raise BadEventError("body", "INVALID_JSON", "this is no JSON: send one event a message, an object") from error
     if len(data) > MAX_BESIDE_BYTES:
-        documents = ("session", *DOCUMENTS) if isinstance(event, UpdateSession) else ()
+        documents = ("session", *DOCUMENTS) if type(event) is UpdateSession else ()
         check_beside(msgspec.structs.asdict(event), *documents, field="body")
     return event
 
@@ -167,10 +172,9 @@ def _invalid(text: bytes, error: msgspec.ValidationError) -> BadEventError:
         named = _Named()
     event_id = named.event_id if isinstance(named.event_id, str) else None
     kind = named.type
-    known = [event.__struct_config__.tag for event in ClientEvent.__args__]
-    if kind not in known:
+    if kind not in _KNOWN:
         wrong = f"there is no event of the type {kind[:_MAX_SHOWN]!r}" if isinstance(kind, str) else "it has no type"
-        message = f"{wrong}: send one of {', '.join(map(str, known))}"
+        message = f"{wrong}: send one of {', '.join(map(str, _KNOWN))}"
         return BadEventError("type", "UNKNOWN_EVENT", message, event_id)
     field, sentence = complaint(error)
     return BadEventError(field, "INVALID_VALUE", f"{sentence}, in {field} of {kind}", event_id)

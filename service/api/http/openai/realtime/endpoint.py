@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from starlette.responses import JSONResponse
 
-from pipelines.errors import InvalidInputError, ReportedError
-from pipelines.speech.synthesis import LANGUAGE
+from pipelines.errors import InvalidInputError
 from service.api.http.caller_check import headers_of
+from service.api.http.nvidia.dialect import NvidiaDialect, normalized
+from service.api.http.nvidia.synthesis import INTENT, SynthesisSession
 from service.api.http.openai.bodies import json_body
 from service.api.http.openai.names import check_conversation_model
+from service.api.http.openai.realtime.dialects import BetaDialect, Dialect
 from service.api.http.openai.realtime.sending import EventSender, new_id
 from service.api.http.openai.realtime.session import RealtimeSession
 from service.api.http.openai.realtime.session_form import (
@@ -24,9 +26,8 @@ from service.api.http.openai.realtime.session_form import (
     to_beta,
 )
 from service.api.http.openai.realtime.settings import to_settings
-from service.api.http.openai.realtime.synthesis import INTENT, SynthesisSession, default_synthesis
 from service.api.http.openai.realtime.transport import WebSocketTransport
-from service.api.http.problems import report
+from service.api.http.web_sockets import closing
 from service.security.client_secrets import DEFAULT_SECONDS, MAX_SECONDS, MIN_SECONDS, PREFIX
 
 if TYPE_CHECKING:
@@ -73,18 +74,15 @@ class RealtimeEndpoint:
         with host.admission.conversation():
             offered = websocket.scope.get("subprotocols", ())
             await websocket.accept(SUBPROTOCOL if SUBPROTOCOL in offered else None)
-            is_beta = "realtime=v1" in headers.get("openai-beta", "")
+            dialect = BetaDialect() if "realtime=v1" in headers.get("openai-beta", "") else Dialect()
             transport = WebSocketTransport(websocket)
-            sender = EventSender(transport.send, is_beta=is_beta)
-            try:
+            sender = EventSender(transport.send, dialect)
+            async with closing(websocket, sender.error):
                 if websocket.query_params.get("intent") == INTENT:
+                    sender.dialect = NvidiaDialect()
                     await SynthesisSession(host, sender, transport.receive_text).run()
                 else:
                     await RealtimeSession(host, sender, transport, session).run()
-                await websocket.close(1000)
-            except ReportedError as error:
-                await sender.error(error)
-                await websocket.close(report(error).close_code, str(error)[:100])
 
     async def make_secret(self, request: Request) -> Response:
         """Make a secret for a page or another program that must not hold a token."""
@@ -106,30 +104,13 @@ class RealtimeEndpoint:
         self._host.admission.check()
         changes = await json_body(request, dict[str, Any], *DOCUMENTS)
         kind = TRANSCRIPTION if request.url.path.endswith("transcription_sessions") else REALTIME
-        session = merged(default_session(kind, new_id("sess")), changes)
+        session = merged(default_session(kind, new_id("sess")), normalized(changes))
         to_settings(session, self._host)
         value, secret = self._host.client_secrets.make(DEFAULT_SECONDS, session)
         found = to_beta(session)
         if kind == TRANSCRIPTION:
             found |= {"input_audio_params": {"sample_rate_hz": 16_000, "num_channels": 1}, "recognition_config": {}}
         return JSONResponse({**found, "client_secret": {"value": value, "expires_at": int(secret.expires)}})
-
-    async def make_synthesis_session(self, _: Request) -> Response:
-        """Return a new synthesis session with a client secret, for NVIDIA's client."""
-        self._host.admission.check()
-        session = default_session(REALTIME, new_id("sess"))
-        value, secret = self._host.client_secrets.make(DEFAULT_SECONDS, session)
-        return JSONResponse(
-            {**default_synthesis(), "client_secret": {"value": value, "expires_at": int(secret.expires)}}
-        )
-
-    async def list_voices(self, _: Request) -> Response:
-        """List the voices by language, for NVIDIA's client."""
-        listed: dict[str, dict[str, list[str]]] = {}
-        for voice in self._host.voices:
-            language = LANGUAGE if LANGUAGE.startswith(voice.language) else voice.language
-            listed.setdefault(language, {"voices": []})["voices"].append(voice.name)
-        return JSONResponse(listed)
 
 
 def first_session(host: SessionHost, query: Mapping[str, str], headers: Mapping[str, str]) -> Session:

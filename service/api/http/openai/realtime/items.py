@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -10,10 +11,6 @@ import msgspec
 from msgspec import Struct
 
 from pipelines.errors import InvalidInputError
-from service.admission.memory_shares import CONVERSATION_ITEMS
-from service.api.http.openai.realtime.sending import new_id
-from service.refusals import TooMuchMemoryError
-from service.security.principal import current_principal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,11 +20,8 @@ MAX_ITEMS = 1_000
 MAX_ITEMS_BYTES = 1 << 20
 """Of all items of a conversation, likewise."""
 MAX_ITEM_CHARACTERS = 20_000
-MAX_ID_CHARACTERS = 64
-MAX_CALL_ID_CHARACTERS = 256
-"""Of ids of ours, which hold the id of a dialog's session, and of those of other programs."""
-MAX_NAME_CHARACTERS = 64
-"""Of a function, as OpenAI has it."""
+_MOST_CHARACTERS = {"id": 64, "call_id": 256, "name": 64}
+"""Of a name as OpenAI has it; a ``call_id`` of ours holds the id of a dialog's session."""
 _ITEM_BYTES, _EXTENSION_BYTES = 512, 2_048
 _TEXTS = frozenset(("input_text", "text", "output_text"))
 
@@ -49,7 +43,7 @@ class _NewItem(Struct, frozen=True):
     arguments: str | None = None
 
 
-@dataclass
+@dataclass(frozen=True, slots=True)
 class Item:
     """One item.
 
@@ -77,101 +71,75 @@ class Item:
 
     def as_json(self) -> dict[str, Any]:
         """Return the item as it is sent."""
+        found: dict[str, Any] = {"id": self.id, "object": "realtime.item", "status": self.status}
         if self.raw is not None:
-            return {**self.raw, "id": self.id, "object": "realtime.item", "status": self.status}
-        contents = [self.content()] if self.text or self.text is None or self.role == "user" else []
-        found = {
-            "id": self.id,
-            "object": "realtime.item",
-            "type": "message",
-            "status": self.status,
-            "role": self.role,
-            "content": contents,
-        }
+            return {**self.raw, **found}
+        name = "transcript" if self.kind.endswith("audio") else "text"
+        has_content = self.text or self.text is None or self.role == "user"
+        found |= {"type": "message", "role": self.role}
+        found["content"] = [{"type": self.kind, name: self.text}] if has_content else []
         return found if self.extension is None else {**found, "vivavoce": self.extension}
 
-    def cut(self, seconds: float) -> None:
-        """Truncate spoken audio after so many seconds, and its text in proportion."""
-        if self.text and self.audio_seconds > seconds:
-            words = self.text.split()
-            self.text = " ".join(words[: int(len(words) * seconds / self.audio_seconds)])
-            self.audio_seconds = seconds
+    def cut(self, seconds: float) -> Item:
+        """Return it truncated after so much of its audio, its text in proportion."""
+        if not self.text or self.audio_seconds <= seconds:
+            return self
+        words = self.text.split()
+        text = " ".join(words[: int(len(words) * seconds / self.audio_seconds)])
+        return dataclasses.replace(self, text=text, audio_seconds=seconds)
 
     @property
     def bytes(self) -> int:
-        """About how much memory it takes, or will take once it is recognized."""
+        """About how much memory it takes."""
         texts = (self.text or "", *(value for value in (self.raw or {}).values() if isinstance(value, str)))
         told = 0 if self.extension is None else _EXTENSION_BYTES
         return _ITEM_BYTES + told + sum(map(sys.getsizeof, texts))
 
-    def content(self) -> dict[str, Any]:
-        """Return its content."""
-        name = "transcript" if self.kind.endswith("audio") else "text"
-        return {"type": self.kind, name: self.text}
 
-
+@dataclass(frozen=True, slots=True)
 class Items:
-    """The items of one conversation, in order."""
+    """The items of one conversation, in order.
 
-    def __init__(self) -> None:
-        self._items: list[Item] = []
-        self._sizes: dict[str, int] = {}
-        self._owner = current_principal().key
+    Attributes:
+        all: they.
+        bytes: about how much memory they take.
+    """
 
-    def close(self) -> None:
-        """Forget all items: the session is over."""
-        CONVERSATION_ITEMS.release(self)
-        self._items.clear()
-        self._sizes.clear()
-
-    @property
-    def last_id(self) -> str | None:
-        """The id of the last item; None where there is none."""
-        return self._items[-1].id if self._items else None
+    all: tuple[Item, ...] = ()
+    bytes: int = 0
 
     @property
     def unanswered(self) -> Item | None:
         """The last thing that the user said, unless it was answered."""
-        last = next((item for item in reversed(self._items) if item.role == "user" and item.raw is None), None)
+        last = next((item for item in reversed(self.all) if item.role == "user" and item.raw is None), None)
         return None if last is None or last.is_answered else last
 
     @property
     def ends_with_result(self) -> bool:
         """True if the last item is a tool's result."""
-        raw = self._items[-1].raw if self._items else None
+        raw = self.all[-1].raw if self.all else None
         return raw is not None and raw.get("type") == "function_call_output"
 
-    def add(self, item: Item, previous_id: str | None = None) -> str | None:
-        """Insert an item behind another or at the end; return its predecessor's id.
+    def add(self, item: Item, previous_id: str | None = None) -> tuple[Items, str | None]:
+        """Return them with another item, behind one or last, and its predecessor's id.
 
         Raises:
             InvalidInputError: there is no such item, or one of this id already.
         """
-        if any(one.id == item.id for one in self._items):
+        if any(one.id == item.id for one in self.all):
             message = f"there is an item {item.id!r} already: choose another id, or leave it out"
             raise InvalidInputError("item.id", "ITEM_EXISTS", message)
-        at = len(self._items)
-        if previous_id == "root":
-            at = 0
-        elif previous_id is not None:
-            at = self._items.index(self.get(previous_id, "previous_item_id")) + 1
-        self._items.insert(at, item)
-        before = self._items[at - 1].id if at else None
-        self._sizes[item.id] = item.bytes
-        while len(self._items) > 1 and not self._fits():
-            del self._sizes[self._items.pop(0).id]
-        return before
+        at = 0 if previous_id == "root" else len(self.all)
+        if previous_id not in {None, "root"}:
+            at = self.all.index(self.get(str(previous_id), "previous_item_id")) + 1
+        found = Items((*self.all[:at], item, *self.all[at:]), self.bytes + item.bytes)
+        while len(found.all) > 1 and (len(found.all) > MAX_ITEMS or found.bytes > MAX_ITEMS_BYTES):
+            found = found.without(found.all[0])
+        return found, self.all[at - 1].id if at else None
 
-    def _fits(self) -> bool:
-        """Return whether session and principal are within their bounds."""
-        size = sum(self._sizes.values())
-        if len(self._items) > MAX_ITEMS or size > MAX_ITEMS_BYTES:
-            return False
-        try:
-            CONVERSATION_ITEMS.hold(self, self._owner, size)
-        except TooMuchMemoryError:
-            return False
-        return True
+    def find(self, identifier: str | None) -> Item | None:
+        """Return an item; None where there is none of this id."""
+        return next((item for item in reversed(self.all) if item.id == identifier), None)
 
     def get(self, identifier: str, field_name: str = "item_id") -> Item:
         """Return an item.
@@ -179,24 +147,26 @@ class Items:
         Raises:
             InvalidInputError: there is none of this id.
         """
-        found = next((item for item in self._items if item.id == identifier), None)
-        if found is None:
-            message = f"there is no item {identifier[:MAX_ID_CHARACTERS]!r}: send the id of one that was told"
+        if (found := self.find(identifier)) is None:
+            message = f"there is no item {identifier[: _MOST_CHARACTERS['id']]!r}: send the id of one that was told"
             raise InvalidInputError(field_name, "ITEM_NOT_FOUND", message)
         return found
 
-    def delete(self, identifier: str) -> None:
-        """Remove an item.
+    def put(self, item: Item) -> Items:
+        """Return them with another state of an item, unless it was deleted."""
+        before = self.find(item.id)
+        if before is None:
+            return self
+        changed = tuple(item if one is before else one for one in self.all)
+        return Items(changed, self.bytes - before.bytes + item.bytes)
 
-        Raises:
-            InvalidInputError: there is none of this id.
-        """
-        self._items.remove(self.get(identifier))
-        del self._sizes[identifier]
+    def without(self, item: Item) -> Items:
+        """Return them without an item."""
+        return Items(tuple(one for one in self.all if one is not item), self.bytes - item.bytes)
 
 
-def to_item(raw: dict[str, Any], path: str = "item") -> Item:
-    """Read an item that a client adds.
+def to_item(raw: dict[str, Any], identifier: str, path: str = "item") -> Item:
+    """Read an item that a client adds; ``identifier`` names one without an id.
 
     Raises:
         InvalidInputError: it is none, or of a kind that cannot be added.
@@ -207,8 +177,12 @@ def to_item(raw: dict[str, Any], path: str = "item") -> Item:
         sentence, _, place = str(error).partition(" - at `$")
         name = f"{path}{place.rstrip('`')}"
         raise InvalidInputError(name, "INVALID_VALUE", f"{sentence.replace('`', '')}, in {name}") from error
-    _check_names(new, path)
-    identifier = new.id or new_id("item")
+    for name, most in _MOST_CHARACTERS.items():
+        value = getattr(new, name)
+        if value is not None and (len(value) > most or (name == "id" and not value)):
+            message = f"the {name} of an item has 1 to {most} characters: choose another one, or leave it out"
+            raise InvalidInputError(f"{path}.{name}", "INVALID_VALUE", message)
+    identifier = new.id or identifier
     if new.type != "message":
         return _of_another_type(new, identifier, path)
     if new.role not in {"user", "assistant", "system"}:
@@ -225,17 +199,6 @@ def to_item(raw: dict[str, Any], path: str = "item") -> Item:
         raise InvalidInputError(f"{path}.content", "TEXT_TOO_LONG", message)
     kind = "output_text" if new.role == "assistant" else "input_text"
     return Item(identifier, new.role, kind, text, is_answered=not text.strip())
-
-
-def _check_names(new: _NewItem, path: str) -> None:
-    for name, value, most in (
-        ("id", new.id, MAX_ID_CHARACTERS),
-        ("call_id", new.call_id, MAX_CALL_ID_CHARACTERS),
-        ("name", new.name, MAX_NAME_CHARACTERS),
-    ):
-        if value is not None and (len(value) > most or (name == "id" and not value)):
-            message = f"the {name} of an item has 1 to {most} characters: choose another one, or leave it out"
-            raise InvalidInputError(f"{path}.{name}", "INVALID_VALUE", message)
 
 
 def _of_another_type(new: _NewItem, identifier: str, path: str) -> Item:

@@ -1,41 +1,47 @@
-"""Session: client events become calls of a conversation, and its messages events."""
+"""Session: I/O between a client, the door and its conversations."""
 
 from __future__ import annotations
 
 import asyncio
+import collections
+import contextlib
 import dataclasses
 import secrets
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from pipelines import messages
 from pipelines.audio.decoding import AudioDecoder
 from pipelines.audio.formats import MODEL_RATE_HZ
-from pipelines.errors import InvalidInputError
+from pipelines.errors import InvalidInputError, PipelineError
+from pipelines.messages import AwayReason
+from service.admission.memory_shares import CONVERSATION_ITEMS
+from service.api.http.nvidia import dialect as nvidia
 from service.api.http.openai.realtime import client_events as events
-from service.api.http.openai.realtime.items import to_item
-from service.api.http.openai.realtime.server_events import COMMITTED, Teller
-from service.api.http.openai.realtime.session_form import is_nvidias, merged, to_beta
+from service.api.http.openai.realtime import door
 from service.api.http.openai.realtime.settings import Settings, to_settings
-from service.api.http.openai.realtime.tools import tool_result_of
-from service.api.http.openai.realtime.user_items import CLEARED
-from service.refusals import IdleStreamError, MessageTooLargeError
-from service.sessions.stream_session import StreamSession
+from service.api.http.openai.realtime.state import AwaitSilence, ChangePlayback, Moment, Play, State, Tell
+from service.refusals import IdleStreamError, MessageTooLargeError, TooMuchMemoryError
+from service.security.principal import current_principal
+from service.sessions.commands import AddAudio, AddText, ReportPlayback, act, add_text
+from service.sessions.driver import Opening, converse_in_place
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Sequence
 
+    from pipelines.messages import Message
     from pipelines.session.conversation import Conversation
+    from service.api.http.openai.realtime.door import Result
     from service.api.http.openai.realtime.sending import EventSender
     from service.api.http.openai.realtime.session_form import Session
+    from service.api.http.openai.realtime.state import Output
     from service.api.http.openai.realtime.transport import Transport
+    from service.sessions.commands import Command
     from service.sessions.host import SessionHost
 
-MIN_COMMITTED_SAMPLES = MODEL_RATE_HZ // 10
-"""Of audio that is committed: OpenAI's own service takes no less."""
-_REFUSED = frozenset((messages.AwayReason.SHUTDOWN, messages.AwayReason.AGE))
+_REFUSED = frozenset((AwayReason.SHUTDOWN, AwayReason.AGE))
 _OF_CONVERSATION = (
     events.AppendAudio,
     events.CommitAudio,
+    events.ForceCommit,
     events.ClearAudio,
     events.FinishAudio,
     events.CreateResponse,
@@ -53,26 +59,29 @@ class RealtimeSession:
         session: how it begins.
     """
 
-    def __init__(
-        self,
-        host: SessionHost,
-        sender: EventSender,
-        transport: Transport,
-        session: Session,
-    ) -> None:
+    def __init__(self, host: SessionHost, sender: EventSender, transport: Transport, session: Session) -> None:
         self._host, self._sender, self._transport = host, sender, transport
-        self._session = session
-        self._settings = self._read(session)
-        self._decoder = AudioDecoder(self._settings.audio_format)
-        self._teller = Teller(host, sender, self._settings, transport.tracks)
-        self._reopens = self._is_nvidias = self._is_over = False
+        self._usual = sender.dialect
+        settings = self._settings(session)
+        on_track = transport.tracks is not None
+        self._state = State(secrets.token_hex(9), session, settings, settings, on_track=on_track)
+        self._decoder = AudioDecoder(settings.audio_format)
+        self._conversation: Conversation | None = None
+        self._loop = asyncio.get_running_loop()
+        self._owner = current_principal().key
+        self._idle_timer: asyncio.TimerHandle | None = None
+        self._unsent: collections.deque[Tell] = collections.deque()
+        self._sending = asyncio.Lock()
+        self._tasks: set[asyncio.Task[None]] = set()
+        if transport.tracks is not None:
+            transport.tracks.speech.on_played = self._played
 
-    def _read(self, session: Session) -> Settings:
+    def _settings(self, session: Session) -> Settings:
         settings, tracks = to_settings(session, self._host), self._transport.tracks
         return settings if tracks is None else settings.on_tracks(tracks.heard, tracks.spoken)
 
     async def run(self) -> None:
-        """Return when the client is gone, or say that no audio follows.
+        """Return when the client is gone, or says that no audio follows.
 
         Raises:
             IdleStreamError: nothing was sent for too long.
@@ -81,22 +90,22 @@ class RealtimeSession:
             OldStreamError: the session has lasted as long as one may.
             QuotaError: the caller's principal has sent more than he may.
         """
-        kind = "transcription_session.created" if self._is_beta_transcription else "session.created"
-        await self._sender.send(kind, session=self._shown())
-        if self._sender.is_beta and self._settings.replies:
-            conversation = {"id": self._teller.conversation_id, "object": "realtime.conversation"}
-            await self._sender.send("conversation.created", conversation=conversation)
+        await self._carry_out(door.started(self._state))
         try:
-            while not self._is_over and (event := await self._next()) is not None:
+            while not self._state.is_over and (event := await self._next()) is not None:
                 if isinstance(event, _OF_CONVERSATION):
                     await self._converse(event)
                 else:
-                    await self._hand_on(event)
-                    if self._settings.agent and isinstance(event, events.UpdateSession):
+                    await self.take(event)
+                    if self._state.settings.agent and isinstance(event, events.UpdateSession):
                         # The agent has the first word.
                         await self._converse(None)
         finally:
-            self._teller.close()
+            self._await_silence(None)
+            self._change_playback(ChangePlayback("drop"))
+            for task in self._tasks:
+                task.cancel()
+            CONVERSATION_ITEMS.release(self)
 
     async def _next(self) -> events.ClientEvent | None:
         """Wait for the next event outside of a conversation; None at the end.
@@ -114,169 +123,173 @@ class RealtimeSession:
         """Wait for the next event that can be read; None when the client is gone."""
         while True:
             try:
-                return await self._transport.receive()
+                event = await self._transport.receive()
             except events.BadEventError as error:
                 await self._sender.error(error, error.event_id)
+                continue
+            if event is not None:
+                self._sender.dialect = nvidia.chosen(event, self._sender.dialect, self._usual)
+            return event
 
     async def _converse(self, first: events.ClientEvent | None) -> None:
         """Hold one conversation, until the client is gone or wants another kind of it."""
-        host, settings, teller = self._host, self._settings, self._teller
-        self._reopens = False
-        teller.change(settings)
-        chosen = settings.dialog
-        async with host.dialogs.open(settings.agent, chosen.id, chosen.parameters) as dialog:
-            config = dataclasses.replace(settings.config, dialog=dialog)
-            conversation = host.conversation(config, name=secrets.token_hex(6))
-            await self._hold(conversation, first, greeting=dialog.greeting if dialog else "")
-        await teller.end_conversation(conversation.audio_seconds)
-        if self._is_nvidias and self._is_over:
-            await teller.tell_last()
-        self._is_over = not self._reopens
-
-    async def _hold(self, conversation: Conversation, first: events.ClientEvent | None, greeting: str) -> None:
-        host, teller = self._host, self._teller
-        async with host.open_conversations.holding(conversation):
-            teller.conversation = conversation
-            if greeting and not self._settings.speaks:
-                await teller.greet(greeting)
-            conversation.dialog.begin()
-            quotas = host.admission.quotas
-            stream = StreamSession(
-                conversation, (conversation,), host.limits, self._hand_on, teller.tell, quotas, _REFUSED
-            )
-            await stream.run(self._requests(first))
+        settings = self._state.settings
+        opening = Opening(settings.config, settings.agent, settings.dialog.id, settings.dialog.parameters)
+        await converse_in_place(self._host, opening, self, self._requests(first), _REFUSED)
+        moment, self._conversation = self._moment(), None
+        await self._carry_out(door.closed(self._state, moment))
+        if self._state.is_over:
+            await self._sender.send_all(self._sender.dialect.end())
 
     async def _requests(self, first: events.ClientEvent | None) -> AsyncIterator[events.ClientEvent]:
         """Yield events for the present conversation."""
         if first is not None:
             yield first
-        while not self._reopens and not self._is_over:
+        while not self._state.reopens and not self._state.is_over:
             event = await self._readable()
             if event is None:
                 # Nobody is there whom the rest could be told.
-                self._teller.present_conversation().finish()
+                if self._conversation is not None:
+                    self._conversation.finish()
                 return
             yield event
 
-    async def _hand_on(self, event: events.ClientEvent) -> None:
+    async def opened(self, conversation: Conversation, greeting: str) -> None:
+        """Take a conversation; see `Door`."""
+        self._conversation = conversation
+        await self._carry_out(door.opened(self._state, greeting))
+
+    async def take(self, event: events.ClientEvent) -> None:
         """Act on an event; what is wrong with one is told, and the session goes on."""
         try:
-            await self._act(event)
+            for meant in self._sender.dialect.read(event):
+                await self._carry_out(door.read(self._state, meant, self._moment(), self._settings))
         except (InvalidInputError, MessageTooLargeError) as error:
             await self._sender.error(error, event.event_id)
 
-    async def _act(self, event: events.ClientEvent) -> None:
-        match event:
-            case events.AppendAudio():
-                await self._append(event)
-            case events.CommitAudio():
-                await self._commit()
-            case events.ClearAudio():
-                await self._clear()
-            case events.FinishAudio():
-                self._is_over = True
-            case events.UpdateSession() | events.UpdateTranscriptionSession():
-                await self._update(event)
-            case events.CreateItem():
-                item = to_item(event.item)
-                before = self._teller.items.add(item, event.previous_item_id)
-                await self._sender.send("conversation.item.added", previous_item_id=before, item=item.as_json())
-                await self._sender.send("conversation.item.done", previous_item_id=before, item=item.as_json())
-                if (result := tool_result_of(item)) is not None and self._teller.conversation is not None:
-                    self._teller.conversation.dialog.take(result)
-            case events.RetrieveItem():
-                item = self._teller.items.get(event.item_id)
-                await self._sender.send("conversation.item.retrieved", item=item.as_json())
-            case events.DeleteItem():
-                self._teller.items.delete(event.item_id)
-                await self._sender.send("conversation.item.deleted", item_id=event.item_id)
-            case events.TruncateItem():
-                await self._truncate(event)
-            case events.CreateResponse():
-                await self._teller.create_response(event)
-            case events.CancelResponse() | events.ClearOutput():
-                self._teller.cancel_response(event)
+    async def tell(self, _: int, message: Message) -> None:
+        """Tell what the conversation says; see `Door`."""
+        await self._carry_out(door.write(self._state, message, self._moment()))
 
-    async def _append(self, event: events.AppendAudio) -> None:
-        conversation = self._teller.present_conversation()
+    def _moment(self) -> Moment:
+        held = self._conversation
+        heard = 0 if held is None else round(held.audio_seconds * MODEL_RATE_HZ)
+        return Moment(self._loop.time(), heard, None if held is None else held.last_failure)
+
+    async def _carry_out(self, result: Result) -> None:
+        """Go to the next state, and do what is to be done.
+
+        Raises:
+            InvalidInputError: it cannot be done; the state stays as it was.
+        """
+        waiting = self._adopt(*result)
+        for command in waiting:
+            if isinstance(command, AddAudio):
+                await self._add_audio(command.audio)
+            elif held := self._conversation:
+                await add_text(held, command, self._host.admission.quotas)
+        await self._send()
+
+    def _adopt(self, state: State, outputs: Sequence[Output | Command]) -> list[AddAudio | AddText]:
+        """Go to a state; return the commands that take time."""
+        waiting: list[AddAudio | AddText] = []
+        told: list[Tell] = []
+        for output in outputs:
+            match output:
+                case Tell():
+                    told.append(output)
+                case AddAudio() | AddText():
+                    waiting.append(output)
+                case Play(audio) if self._transport.tracks is not None:
+                    speech = self._transport.tracks.speech
+                    speech.add(audio.turn, audio.start_seconds, audio.audio, is_last=audio.is_last)
+                case ChangePlayback():
+                    self._change_playback(output)
+                case AwaitSilence(seconds):
+                    self._await_silence(seconds)
+                case ReportPlayback() if self._conversation is not None:
+                    # What was interrupted meanwhile is played no more.
+                    with contextlib.suppress(PipelineError):
+                        act(self._conversation, output)
+                case _ if self._conversation is not None:
+                    act(self._conversation, output)  # type: ignore[arg-type]  # the others are above
+        before, self._state = self._state, state
+        self._unsent += told
+        if state.settings.audio_format != before.settings.audio_format:
+            self._decoder = AudioDecoder(state.settings.audio_format)
+        if state.items.bytes > before.items.bytes:
+            self._hold_items()
+        return waiting
+
+    async def _add_audio(self, audio: bytes) -> None:
+        assert self._conversation is not None
         try:
-            for samples in self._decoder.decode(event.audio):
-                self._teller.uncommitted += len(samples)
-                await conversation.add_samples(samples)
+            for samples in self._decoder.decode(audio):
+                await self._conversation.add_samples(samples)
         except InvalidInputError:
-            self._decoder = AudioDecoder(self._settings.audio_format)
+            self._decoder = AudioDecoder(self._state.settings.audio_format)
             raise
-        if str(event.runtime_config.get("force_eou", "")).lower() == "true":
-            self._end_utterance()
 
-    async def _commit(self) -> None:
-        if self._is_nvidias:
-            return  # NVIDIA's client commits every piece.
-        if self._teller.uncommitted < MIN_COMMITTED_SAMPLES:
-            milliseconds = 1000 * self._teller.uncommitted // MODEL_RATE_HZ
-            message = f"the buffer has {milliseconds} ms of audio: append at least 100 ms before you commit it"
-            raise InvalidInputError("input_audio_buffer", "INPUT_AUDIO_BUFFER_COMMIT_EMPTY", message)
-        self._end_utterance()
+    async def _send(self) -> None:
+        """Send what is not sent yet, in order, whoever waits for it."""
+        async with self._sending:
+            while self._unsent:
+                event = self._unsent.popleft()
+                members = dict(event.members)
+                if event.kind == "rate_limits.updated":
+                    members["rate_limits"] = self._rate_limits()
+                await self._sender.send(event.kind, **members)
 
-    def _end_utterance(self) -> None:
-        self._teller.commits += 1
-        self._teller.present_conversation().end_utterance(COMMITTED)
+    def _hold_items(self) -> None:
+        """Forget the oldest items that the principal has no room for."""
+        while self._state.items.all:
+            items = self._state.items
+            with contextlib.suppress(TooMuchMemoryError):
+                CONVERSATION_ITEMS.hold(self, self._owner, items.bytes)
+                return
+            if len(items.all) == 1:
+                return
+            self._state = dataclasses.replace(self._state, items=items.without(items.all[0]))
 
-    async def _clear(self) -> None:
-        self._teller.uncommitted = 0
-        conversation = self._teller.present_conversation()
-        conversation.end_utterance(CLEARED)
-        await self._sender.send("input_audio_buffer.cleared")
-
-    async def _update(self, event: events.UpdateSession | events.UpdateTranscriptionSession) -> None:
-        changes = event.session
-        is_transcription = isinstance(event, events.UpdateTranscriptionSession)
-        if is_transcription:
-            changes = {"type": "transcription", **changes}
-        session = merged(self._session, changes)
-        settings, before = self._read(session), self._settings
-        held = self._teller.conversation
-        update = None if held is None else settings.update_from(before)
-        if held is not None and update is not None:
-            held.update(update)
-        self._session, self._settings = session, settings
-        if held is None or update is not None:
-            self._teller.change(settings)
+    def _change_playback(self, output: ChangePlayback) -> None:
+        tracks, turn = self._transport.tracks, output.turn
+        if tracks is None:
+            return
+        if output.change == "drop" or turn is None:
+            tracks.speech.drop(turn)
+        elif output.change == "hold":
+            tracks.speech.hold(turn)
         else:
-            # What the present conversation still tells is told as before.
-            self._reopens = True
-        if settings.audio_format != before.audio_format:
-            self._decoder = AudioDecoder(settings.audio_format)
-        if is_transcription:
-            self._is_nvidias = is_nvidias(event.session)
-            shown = {**event.session, **self._shown()} if self._is_nvidias else self._shown()
-            shown.pop("client_secret", None)
-            await self._sender.send("transcription_session.updated", session=shown)
-        else:
-            await self._sender.send("session.updated", session=self._shown())
+            tracks.speech.resume(turn)
 
-    async def _truncate(self, event: events.TruncateItem) -> None:
-        item = self._teller.items.get(event.item_id)
-        if item.kind != "output_audio":
-            message = "the item has no audio of ours: only what was spoken can be cut off"
-            raise InvalidInputError("item_id", "INVALID_VALUE", message)
-        if event.audio_end_ms < 0 or event.content_index != 0:
-            message = "audio_end_ms and content_index are 0 or more, and there is one content: send 0 for its index"
-            raise InvalidInputError("audio_end_ms", "INVALID_VALUE", message)
-        item.cut(event.audio_end_ms / 1000)
-        turn, held = self._teller.responder.turn_of(item), self._teller.conversation
-        if turn is not None and held is not None and self._settings.speaks:
-            held.speech.stop_at(turn, event.audio_end_ms / 1000)
-        await self._sender.send(
-            "conversation.item.truncated",
-            item_id=item.id,
-            content_index=0,
-            audio_end_ms=event.audio_end_ms,
-        )
+    def _await_silence(self, seconds: float | None) -> None:
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
+        timed_out = lambda: self._beside(door.timed_out(self._state, self._moment()))  # noqa: E731
+        self._idle_timer = None if seconds is None else self._loop.call_later(seconds, timed_out)
 
-    @property
-    def _is_beta_transcription(self) -> bool:
-        return self._sender.is_beta and not self._settings.replies
+    def _played(self, turn: int, seconds: float, is_all: bool) -> None:
+        self._beside(door.played(self._state, turn, seconds, is_all=is_all))
 
-    def _shown(self) -> Session:
-        return to_beta(self._session) if self._sender.is_beta or self._is_nvidias else self._session
+    def _beside(self, result: Result) -> None:
+        """Do what is to be done outside of requests and messages."""
+        self._adopt(*result)
+        if self._unsent:
+            task = self._loop.create_task(self._send())
+            self._tasks.add(task)
+            task.add_done_callback(self._sent)
+
+    def _sent(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled():
+            # Whoever reads or writes hears of a client that is gone.
+            task.exception()
+
+    def _rate_limits(self) -> list[dict[str, Any]]:
+        """Return the principal's rate limits in OpenAI's form."""
+        principal = current_principal()
+        most = principal.limits.conversations
+        if most is None:
+            return []
+        left = max(0, most - self._host.admission.quotas.open_conversations(principal))
+        return [{"name": "requests", "limit": most, "remaining": left, "reset_seconds": 0.0}]

@@ -21,7 +21,6 @@ _BETA_FORMATS: dict[str, Session] = {
     "g711_alaw": {"type": "audio/pcma"},
     "none": {"type": "audio/any", "rate": 16_000},
 }
-_NVIDIA_KEYS = frozenset(("input_audio_params", "recognition_config", "word_boosting", "endpointing_config"))
 
 
 def default_session(kind: str, identifier: str) -> Session:
@@ -58,11 +57,6 @@ def default_session(kind: str, identifier: str) -> Session:
         "prompt": None,
         "include": None,
     }
-
-
-def is_nvidias(changes: Session) -> bool:
-    """Return whether changes have fields of NVIDIA's client."""
-    return not _NVIDIA_KEYS.isdisjoint(changes)
 
 
 def merged(session: Session, changes: Session) -> Session:
@@ -123,21 +117,17 @@ def _beta_format(audio: Session | None) -> str:
 
 
 def _normalized(changes: Session) -> Session:
-    """Bring what is in the beta's form, or NVIDIA's, to today's."""
+    """Bring what is in the beta's form to today's."""
     found = {key: value for key, value in changes.items() if key not in _BETA_KEYS}
     parts: dict[str, Session] = {"input": {}, "output": {}}
     for key, (part, name) in _MOVED.items():
         if key in changes:
-            parts[part][name] = _format(changes[key], key) if name == "format" else changes[key]
+            parts[part][name] = as_format(changes[key], key) if name == "format" else changes[key]
     if "modalities" in changes:
         audible = isinstance(changes["modalities"], list) and "audio" in changes["modalities"]
         found["output_modalities"] = ["audio"] if audible else ["text"]
     if "max_response_output_tokens" in changes:
         found["max_output_tokens"] = changes["max_response_output_tokens"]
-    raw = changes.get("input_audio_params")
-    for key, name in (("sample_rate_hz", "rate"), ("num_channels", "channels")):
-        if isinstance(raw, dict) and raw.get(key):
-            parts["input"].setdefault("format", {"type": "audio/any"})[name] = raw[key]
     if any(parts.values()):
         audio = found["audio"] if isinstance(found.get("audio"), dict) else {}
         moved = {name: {**(audio.get(name) or {}), **part} for name, part in parts.items() if part}
@@ -156,10 +146,15 @@ _MOVED = {
 }
 _OURS = ("id", "object", "client_secret", "expires_at")
 """What the server alone says; clients send it back."""
-_BETA_KEYS = frozenset((*_MOVED, *_OURS, "modalities", "max_response_output_tokens", "input_audio_params"))
+_BETA_KEYS = frozenset((*_MOVED, *_OURS, "modalities", "max_response_output_tokens"))
 
 
-def _format(value: Any, key: str) -> Session:  # noqa: ANN401 - JSON
+def as_format(value: Any, key: str) -> Session:  # noqa: ANN401 - JSON
+    """Return a format of audio, which the beta has as a name.
+
+    Raises:
+        InvalidInputError: it is none.
+    """
     if isinstance(value, dict):
         return dict(value)
     if not isinstance(value, str) or value not in _BETA_FORMATS:

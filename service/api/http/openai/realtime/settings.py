@@ -57,7 +57,9 @@ class _Format(Struct, frozen=True):
     channels: int = 1
 
 
-class _Transcription(Struct, frozen=True):
+class Transcription(Struct, frozen=True):
+    """Recognition; see OpenAI's ``transcription``."""
+
     model: str | None = None
     language: str | None = None
     languages: list[str] = []
@@ -90,7 +92,9 @@ class _Document(Struct, frozen=True):
     id: str = ""
 
 
-class _Extension(Struct, frozen=True, forbid_unknown_fields=True):
+class Extension(Struct, frozen=True, forbid_unknown_fields=True):
+    """Fields of ours, of ``session.vivavoce``."""
+
     documents: list[_Document] = []
     keywords: list[str] = []
     agent: str = ""
@@ -173,10 +177,10 @@ def to_settings(session: Session, host: SessionHost) -> Settings:
     """
     sound = session["audio"]["input"]
     is_transcription = session["type"] == TRANSCRIPTION
-    transcription = _read(sound.get("transcription"), _Transcription | None, "session.audio.input.transcription")
+    transcription = _read(sound.get("transcription"), Transcription | None, "session.audio.input.transcription")
     detection = _read(sound.get("turn_detection"), Detection | None, "session.audio.input.turn_detection")
-    extension = _read(session.get("vivavoce") or {}, _Extension, "session.vivavoce")
-    asked = transcription or _Transcription()
+    extension = _read(session.get("vivavoce") or {}, Extension, "session.vivavoce")
+    asked = transcription or Transcription()
     field_name = "session.audio.input.transcription"
     variants = recognizer_of(asked.model or "", host.engines, f"{field_name}.model")
     language = host.language_of((asked.language or "", *asked.languages), variants, f"{field_name}.language")

@@ -8,6 +8,7 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from starlette.responses import JSONResponse
 
 from pipelines.audio.encoding import SpeechFormat
 from pipelines.audio.formats import SPEECH_RATE_HZ, Encoding
@@ -20,11 +21,16 @@ from pipelines.speech.synthesis import LANGUAGE, Speech, Voice
 from service.api.http.json_reading import check_beside, read_json
 from service.api.http.openai.bodies import complaint
 from service.api.http.openai.realtime.sending import new_id
+from service.api.http.openai.realtime.session_form import REALTIME, default_session
 from service.api.riva.tts.settings import to_voice
 from service.refusals import IdleStreamError, MessageTooLargeError
+from service.security.client_secrets import DEFAULT_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
+
+    from starlette.requests import Request
+    from starlette.responses import Response
 
     from service.api.http.openai.realtime.sending import EventSender
     from service.sessions.host import SessionHost
@@ -62,6 +68,34 @@ class _Event(msgspec.Struct, frozen=True):
 def default_synthesis() -> dict[str, Any]:
     """Return a session as it begins."""
     return {"id": new_id("sess"), "object": "realtime.synthesis_session", **_DEFAULTS}
+
+
+class SynthesisEndpoint:
+    """Sessions and voices for NVIDIA's client, before it has texts spoken.
+
+    Args:
+        host: has the voices, and makes secrets.
+    """
+
+    def __init__(self, host: SessionHost) -> None:
+        self._host = host
+
+    async def make_session(self, _: Request) -> Response:
+        """Return a new synthesis session with a client secret."""
+        self._host.admission.check()
+        session = default_session(REALTIME, new_id("sess"))
+        value, secret = self._host.client_secrets.make(DEFAULT_SECONDS, session)
+        return JSONResponse(
+            {**default_synthesis(), "client_secret": {"value": value, "expires_at": int(secret.expires)}}
+        )
+
+    async def list_voices(self, _: Request) -> Response:
+        """List the voices by language."""
+        listed: dict[str, dict[str, list[str]]] = {}
+        for voice in self._host.voices:
+            language = LANGUAGE if LANGUAGE.startswith(voice.language) else voice.language
+            listed.setdefault(language, {"voices": []})["voices"].append(voice.name)
+        return JSONResponse(listed)
 
 
 class SynthesisSession:

@@ -139,7 +139,7 @@ class RealtimeCalls:
             async with peer.answering(offer) as answer:
                 answered.set_result(answer)
                 transport = WebRtcTransport(peer)
-                sender = EventSender(transport.send, is_beta=False)
+                sender = EventSender(transport.send)
                 try:
                     async with ended_when_withdrawn(principal):
                         await peer.connected()

@@ -1,0 +1,1 @@
+"""NVIDIA's dialect of the realtime protocol, for ``riva.client.realtime``."""
