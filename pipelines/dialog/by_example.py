@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pipelines.dialog.agent.value_list import spoken_name, words_of
+from pipelines.dialog.fillers import FILLERS
 from pipelines.dialog.wishes import MIN_CONFIDENCE, denies
 from pipelines.models.embedding_port import MAX_TEXTS
 from pipelines.stages.understanding import NO_INTENT, Reading, Understanding
-from pipelines.text.clauses import Clause, split_clauses
+from pipelines.text.clauses import MARKS, Clause, split_clauses
+from pipelines.text.dictated import find_digits
+from pipelines.text.stems import stem
 from pipelines.text.values import find_values
 
 if TYPE_CHECKING:
@@ -29,9 +34,10 @@ MAX_PIECES = 4
 MIN_PIECE_WORDS = 2
 MIN_WISH_CONFIDENCE = 0.6
 """Of a piece that is a wish of its own, beside others."""
+NAMED_CONFIDENCE = 0.55
+"""Of an intent of which one word is said, by somebody in a hurry; it interrupts no other."""
 _JOINING = re.compile(r"[\s,.;!?]*(?:and|plus|also|then|but)\b", re.IGNORECASE)
 """How another wish is joined to the one before; what is told before a wish is none itself."""
-_MARKS = re.compile(r"[,.;:!?]+\s+|\s+(?:and|so|but)\s+", re.IGNORECASE)
 
 
 def is_unknown_to(agent: Agent, understanding: Understanding) -> bool:
@@ -55,6 +61,8 @@ def by_example(
     """
     known = vectors or {}
 
+    # Pieces are looked at as wishes, and as parts of one.
+    @functools.cache
     def read(part: str, start: int, end: int) -> tuple[str, float]:
         values = [
             dataclasses.replace(value, start=value.start - start, end=value.end - start)
@@ -69,6 +77,8 @@ def by_example(
     # Of talkative callers one piece is the wish.
     pieces = [read(text[start:end], start, end) for start, end in (*_pieces(text), (0, len(text)))]
     intent, confidence = max((*pieces, *(part[1:] for part in parts)), key=lambda one: one[1])
+    if intent == NO_INTENT and (named := _named(agent, text)):
+        intent, confidence = named, NAMED_CONFIDENCE
     are_wishes = all(sure >= MIN_WISH_CONFIDENCE or denies(clause.of(text)) for clause, _, sure in parts)
     if not are_wishes or (len(parts) > 1 and not _JOINING.match(text, parts[-2][0].end)):
         parts = []
@@ -81,6 +91,15 @@ def by_example(
     wanted = {name for it in agent.intents.values() for slot in it.slots.values() for name in slot.heard_as}
     slots = tuple(slot for slot in understanding.slots if slot.name in wanted)
     return dataclasses.replace(understanding, intent=intent, confidence=confidence, slots=slots, readings=readings)
+
+
+def _named(agent: Agent, text: str) -> str:
+    """Return the only intent with a lone word in its name, "fault", or ""."""
+    words = [stem(word.text) for word in words_of(text) if word.text not in FILLERS]
+    if len(words) != 1:
+        return ""
+    names = [name for name in agent.sentences if words[0] in map(stem, spoken_name(name).split())]
+    return names[0] if len(names) == 1 else ""
 
 
 def _wishes(text: str, read: Callable[[str, int, int], tuple[str, float]]) -> list[tuple[Clause, str, float]]:
@@ -98,15 +117,25 @@ def _wishes(text: str, read: Callable[[str, int, int], tuple[str, float]]) -> li
     return wishes if len(wishes) > 1 else []
 
 
-def parts_of(text: str) -> tuple[str, ...]:
-    """Return the texts that are compared: the whole, its clauses and pieces."""
+def parts_of(text: str) -> dict[str, str]:
+    """Return the texts that are compared, and how each is embedded.
+
+    They are the whole, its clauses and pieces. Numbers that are dictated are left out: their digits mean nothing.
+    """
     clauses = (clause.of(text) for clause in split_clauses(text))
-    return tuple(dict.fromkeys((text, *clauses, *(text[start:end] for start, end in _pieces(text)))))
+    parts = (text, *clauses, *(text[start:end] for start, end in _pieces(text)))
+    return {part: _without_digits(part) for part in parts}
+
+
+def _without_digits(text: str) -> str:
+    for one in reversed(find_digits(text)):
+        text = f"{text[: one.start]}{text[one.end :]}"
+    return " ".join(text.split())
 
 
 def _places(text: str) -> list[tuple[int, int]]:
     """Return all pieces between marks."""
-    marks = [found.span() for found in _MARKS.finditer(text)]
+    marks = [found.span() for found in MARKS.finditer(text)]
     return list(zip([0, *(end for _, end in marks)], [*(start for start, _ in marks), len(text)], strict=True))
 
 
@@ -151,6 +180,6 @@ class ExampleUnderstanding:
             now: the caller's date and time, with a zone.
         """
         parts = parts_of(text)
-        vectors = dict(zip(parts, self._embed(parts), strict=True)) if self._embed is not None else None
+        vectors = dict(zip(parts, self._embed(list(parts.values())), strict=True)) if self._embed is not None else None
         understood = Understanding(values=find_values(text, now, self._agent.form.language))
         return by_example(self._agent, text, understood, vectors)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from pipelines.dialog.actions import Listen
-from pipelines.dialog.agent.value_list import words_of
+from pipelines.dialog.agent.value_list import spoken_name, words_of
 from pipelines.dialog.control_words import (
     Control,
     asks_for_human,
@@ -42,6 +43,12 @@ if TYPE_CHECKING:
     from pipelines.dialog.next_step import Step
     from pipelines.dialog.state import State
 
+_GIVEN_UP = re.compile(
+    r"\b(?:forget|cancel|drop|leave|skip|scrap|don['\u2019]t want) (?:about )?(?:the|this|that|my|our|your) (\w+)",
+    re.IGNORECASE,
+)
+_STEM = 4
+"""Letters that two words for the same act share: "renewal", "renew"."""
 MAX_HELD = 4
 """Turns that wait while a fulfilment runs; further ones are told to wait and dropped."""
 
@@ -60,6 +67,8 @@ def hear(agent: Agent, state: State, event: Understood) -> Step:
         control = Control.GOODBYE
     elif control is None and asks_for_human(words) and not _is_for_another(agent, state, event):
         control = Control.HUMAN
+    elif control is None and state.form is not None and _gives_up(agent, state.form, event):
+        control = Control.CANCEL
     if control is not None:
         return steer(agent, state, control, event)
     if isinstance(event.lead, Lead):
@@ -80,6 +89,19 @@ def _hear_busy(agent: Agent, state: State, event: Understood, control: Control |
         return state, speech(agent, state, agent.form.too_late)
     held = (*state.held, event) if len(state.held) < MAX_HELD else state.held
     return replace(state, held=held), speech(agent, state, agent.form.wait)
+
+
+def _gives_up(agent: Agent, form: Form, event: Understood) -> bool:
+    """Return whether a turn gives up the intent by name: "forget the renewal"."""
+    given_up = _GIVEN_UP.search(event.text)
+    if given_up is None:
+        return False
+    named = spoken_name(form.intent)
+    name = {part[:_STEM] for part in named.split() if len(part) >= _STEM}
+    return given_up[1][:_STEM].lower() in name and target_of(agent, event.understanding, event.text) in {
+        None,
+        form.intent,
+    }
 
 
 def _is_for_another(agent: Agent, state: State, event: Understood) -> bool:

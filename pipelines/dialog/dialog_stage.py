@@ -69,11 +69,12 @@ class DialogStage:
             # "45 minutes" to "how much is it?" is no answer.
             found = None
         answer = paragraph_of(found, read_documents(found, request.config.documents)) if found is not None else ""
+        score = found.score if found is not None else 0.0
         passage = found.source.passage if found is not None and found.source is not None else answer
-        speaker = await request.speaker() if dialog.hears_speakers and request.speaker is not None else None
         understanding = await self._understood(dialog.agent, request, models)
+        speaker = await request.speaker() if dialog.hears_speakers and request.speaker is not None else None
         today = request.config.understanding.clock.now().date().isoformat()
-        turn = dialog.preview(request.text, understanding, answer, passage, speaker, today)
+        turn = dialog.preview(request.text, understanding, answer, passage, speaker, today, answer_score=score)
         if dialog.leader is not None:
             turn = await self._led(dialog, turn, request, models)
         if turn.begun:
@@ -106,7 +107,7 @@ class DialogStage:
                 model: EmbeddingModel = models.get(EMBED)
                 if agent.examples.vectors is None:
                     await embed_sentences(agent, model)
-                vectors = dict(zip(parts, (await model.embed(parts, request.due)).vectors, strict=True))
+                vectors = dict(zip(parts, (await model.embed(list(parts.values()), request.due)).vectors, strict=True))
         return by_example(agent, request.text, understanding, vectors)
 
     async def _led(

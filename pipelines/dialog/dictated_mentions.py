@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from rapidfuzz import fuzz
+
 from pipelines.dialog.agent.form import DICTATED, DIGITS, EMAIL, PERSON, PHONE
 from pipelines.dialog.mentions import Mention, is_free
 from pipelines.dialog.state import Filled
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from pipelines.dialog.events import Understood
     from pipelines.dialog.state import Form
 
+MIN_LIKENESS = 60.0
+"""Of a value, of 100, and one that it is corrected to."""
 _SIGNS = {"@": "at", ".": "dot", "_": "underscore", "-": "dash"}
 
 
@@ -43,9 +47,18 @@ def dictated_mentions(agent: Agent, form: Form, event: Understood, taken: list[t
         for one in _found(kind, event, is_asked=is_asked, is_open=asked not in DICTATED):
             if is_free(one.start, one.end, taken):
                 filled = Filled(one.value, _spoken(kind, one.value))
-                mentions.append(Mention(one.start, one.end, dict.fromkeys(wanted, filled)))
+                corrected = _most_like(form, wanted, one.value) if form.confirming or form.changing else wanted
+                mentions.append(Mention(one.start, one.end, dict.fromkeys(corrected, filled)))
                 taken.append((one.start, one.end))
     return mentions
+
+
+def _most_like(form: Form, names: list[str], value: str) -> list[str]:
+    """Return the slot whose value a correction is like: 17348 corrects 17340."""
+    likenesses = {name: fuzz.ratio(form.slots[name].value, value) for name in names if name in form.slots}
+    best = max(likenesses.values(), default=0.0)
+    alike = [name for name, likeness in likenesses.items() if likeness == best]
+    return alike if best >= MIN_LIKENESS and len(alike) == 1 else names
 
 
 def _found(kind: str, event: Understood, *, is_asked: bool, is_open: bool) -> list[Dictated]:

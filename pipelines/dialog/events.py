@@ -49,6 +49,7 @@ class Understood:
         speaker: enrolled name of who speaks, "" where that is not sure; None: speakers are not told apart.
         today: date of the caller, ISO 8601; "": not known.
         lead: what a language model makes of it, as a whole or of one wish; None: the understanding counts.
+        answer_score: probability that the answer is one, 0 to 1.
     """
 
     now: float
@@ -59,6 +60,7 @@ class Understood:
     speaker: str | None = None
     today: str = ""
     lead: Lead | Wish | None = None
+    answer_score: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

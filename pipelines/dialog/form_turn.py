@@ -28,6 +28,7 @@ from pipelines.dialog.intent_start import (
     take,
     target_now,
     understood,
+    yields,
 )
 from pipelines.dialog.item_reading import read_form_turn
 from pipelines.dialog.items import is_listing
@@ -60,7 +61,11 @@ _OFFER = re.compile(
     r"\b(?:shall i|should i|may i|can i|want me to|like me to|i will|i'll)(?: now)? (\w+)", re.IGNORECASE
 )
 """Questions with an act that may be said again in place of a yes: "shall I unlock the door?"."""
+_KEEPING = re.compile(r"\b(?:stays?|remains?|keeps?|still)\b", re.IGNORECASE)
+"""Words of a value that is the same as before: "the time stays half past nine"."""
 _PARTS = re.compile(r"[,.;]|\bbut\b|\band\b", re.IGNORECASE)
+SURE_ANSWER = 0.6
+"""Score of an answer from which on a turn that has the value that is asked for is a question all the same."""
 FAIR_CONFIDENCE = 0.6
 """From here on another intent interrupts the one under way."""
 
@@ -94,7 +99,8 @@ def form_turn(agent: Agent, state: State, form: Form, event: Understood) -> Step
     if target is not None and target != form.intent and not (reading.is_bare or names_change or is_weak):
         return begin(agent, state, target, event)
     changed = None if is_question else _changed(agent, state, form, event, reading)
-    if changed is None and form.confirming and not is_question and assent in {None, Assent.UNCLEAR} and reading.filled:
+    is_kept = assent in {None, Assent.UNCLEAR} or _KEEPING.search(event.text) is not None
+    if changed is None and form.confirming and not is_question and is_kept and reading.filled:
         # The same again is no yes, but it is understood.
         changed = ask_again(agent, state)
     if changed is None and (assent is not None or names_change):
@@ -121,8 +127,11 @@ def _asks_back(text: str, reading: TurnReading) -> bool:
 
 def _is_question(form: Form, event: Understood, reading: TurnReading) -> bool:
     """Return whether a turn asks what documents answer, and proposes nothing."""
-    is_asking = bool(event.answer) and not reading.is_bare and asks(event.text)
-    return is_asking and not (form.asked in reading.filled and PROPOSING.match(event.text))
+    is_asking = bool(event.answer) and not (yields(event) or reading.is_bare) and asks(event.text)
+    # "What do you think, it hurts" is an answer; of "at ten, and what does it cost" both are taken.
+    is_told = form.asked in reading.filled or (form.confirming and reading.changes(form))
+    is_weak = event.answer_score < SURE_ANSWER and not event.text[: -len(question_in(event.text))].strip(" ,.;")
+    return is_asking and not (is_told and (is_weak or PROPOSING.match(event.text)))
 
 
 def _aside(
@@ -133,13 +142,15 @@ def _aside(
     slot = agent.slots_of(form.intent).get(form.asked)
     # Of a text "one moment" would be a part.
     given = reading.filled.keys() - ({form.asked} if slot is not None and slot.type == TEXT else set())
-    if begins_to_wait(words) and not (given or reading.denied or reading.choosing):
+    target = target_now(agent, state, event)
+    is_other = target not in {None, form.intent} and event.understanding.confidence >= FAIR_CONFIDENCE
+    if begins_to_wait(words) and not (given or reading.denied or reading.choosing or is_other):
         return steer(agent, state, Control.WAIT, event)
     if not is_question or is_whole(words) or (form.confirming and reading.filled):
         return None
     if (changed := _changed_before(agent, state, form, event)) is not None:
         return changed
-    is_own = target_now(agent, state, event) == form.intent
+    is_own = target == form.intent
     return _answer_or_miss(agent, state, event) if is_own or not is_sure(agent, state, event) else None
 
 

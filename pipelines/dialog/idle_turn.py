@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from pipelines.dialog.actions import Say
@@ -21,6 +20,7 @@ from pipelines.dialog.intent_start import (
     is_sure,
     target_now,
     understood,
+    yields,
 )
 from pipelines.dialog.next_step import (
     finish,
@@ -28,7 +28,7 @@ from pipelines.dialog.next_step import (
     speech,
 )
 from pipelines.dialog.no_match import miss
-from pipelines.stages.questions import ASKING
+from pipelines.stages.questions import CONTINUING, asks
 
 if TYPE_CHECKING:
     from pipelines.dialog.agent.agent import Agent
@@ -36,18 +36,16 @@ if TYPE_CHECKING:
     from pipelines.dialog.next_step import Step
     from pipelines.dialog.state import State
 
-_CONTINUING = re.compile(r"\W*(?:and|or|what about|how about)\b", re.IGNORECASE)
-"""How turns begin that go on with the one before, also where the engine finds their intent: "and on Sundays?"."""
-
 
 def idle_turn(agent: Agent, state: State, event: Understood) -> Step:
     """Begin an intent, answer a question, or end the dialog."""
     target = target_now(agent, state, event)
-    stands_alone = target is not None and _CONTINUING.match(event.text) is None
+    stands_alone = target is not None and CONTINUING.match(event.text) is None
     followed = continued(agent, state, event, target, stands_alone=stands_alone)
     if followed is not None:
         return understood(followed)
-    is_answered = bool(event.answer) and ASKING.match(event.text) and not is_sure(agent, state, event)
+    is_answered = bool(event.answer) and asks(event.text) and not yields(event)
+    is_answered = is_answered and not is_sure(agent, state, event)
     if target is not None and not is_answered:
         return begin(agent, state, target, event)
     words = words_of(event.text)

@@ -13,6 +13,8 @@ from pipelines.dialog.next_step import listening, proceed, question, speech
 from pipelines.dialog.no_match import miss
 from pipelines.dialog.state import Form
 from pipelines.dialog.wishes import is_contradictory, is_for_later, is_taken_back, target_of
+from pipelines.stages.questions import requests
+from pipelines.stages.understanding import NO_INTENT
 
 if TYPE_CHECKING:
     from pipelines.dialog.agent.agent import Agent
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
 SURE_CONFIDENCE = 0.75
 """From here on an intent is meant, though a question is answered by documents, or the answer to a question is in it."""
+_OF_CONFIDENCE = 0.8
+"""What is left of the confidence in an intent beside the score of an answer to a question."""
 MAX_SUSPENDED = 3
 """Intents that digressions interrupt; the oldest is forgotten."""
 
@@ -39,6 +43,16 @@ def target_now(agent: Agent, state: State, event: Understood) -> str | None:
 def is_sure(agent: Agent, state: State, event: Understood) -> bool:
     """Return whether a turn has an intent for sure."""
     return target_now(agent, state, event) is not None and event.understanding.confidence >= SURE_CONFIDENCE
+
+
+def yields(event: Understood) -> bool:
+    """Return whether the answer of documents gives way to the turn's intent.
+
+    "Could you leave my parcel with the neighbour" is a wish, though documents tell of neighbours.
+    """
+    understanding = event.understanding
+    least = understanding.confidence * (1.0 if requests(event.text) else _OF_CONFIDENCE)
+    return understanding.intent != NO_INTENT and event.answer_score < least
 
 
 def begin(agent: Agent, state: State, intent: str, event: Understood, reading: TurnReading | None = None) -> Step:

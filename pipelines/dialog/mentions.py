@@ -53,7 +53,7 @@ def closed_mentions(agent: Agent, form: Form, words: tuple[Word, ...], event: Un
         _Candidate(name, one.value, one.start, one.end, one.length)
         for name, slot in slots.items()
         if (values := agent.values_of(name, slot)) is not None
-        for one in (values.find(words) or tuple(filter(None, (values.find_scattered(words),))))
+        for one in values.find_all(words)
     ]
     candidates += _closed_of_engine(agent, slots, event)
 

@@ -38,6 +38,7 @@ _STREET = re.compile(
     re.IGNORECASE,
 )
 """What stands behind the number of a house."""
+_SINCE = re.compile(r"\bsince(?: the| last)?\s+$", re.IGNORECASE)
 _MARKS = re.compile(r"[,.;:!?]\s")
 _MADE = re.compile(r"\b(?:make|change) (?:it|that)(?: to)?\s+(?:at\s+)?$", re.IGNORECASE)
 _BETWEEN_ENDS = re.compile(r"\s(?:to|until|till|through|and)\s", re.IGNORECASE)
@@ -125,11 +126,20 @@ def resolved_mentions(agent: Agent, form: Form, event: Understood, taken: list[t
     taken += [(one.start, one.end) for one in mentions]
     units = {unit for slot in intent.slots for unit in UNITS.values() if unit in slot.lower()}
     for value in _alike(event.understanding.values, event.text):
-        if _is_past(intent, form, value, event) or _is_other_count(value, event, units):
+        if (
+            _is_beginning(value, event.text)
+            or _is_past(intent, form, value, event)
+            or _is_other_count(value, event, units)
+        ):
             continue
         if is_free(value.start, value.end, taken) and not _STREET.match(event.text, value.end):
             mentions += _of_value(intent, form, value, event)
     return mentions
+
+
+def _is_beginning(value: Value, text: str) -> bool:
+    """Return whether a day tells since when something is: "since Christmas"."""
+    return value.kind is ValueKind.DATE and _SINCE.search(text, 0, value.start) is not None
 
 
 def _is_past(intent: Intent, form: Form, value: Value, event: Understood) -> bool:
@@ -261,11 +271,12 @@ def _as_answer(intent: Intent, form: Form, value: Value, event: Understood) -> d
         return {}
     elif form.asked in slots:
         wanted = [form.asked]
-    found = {name: filled for name in wanted if (filled := _from_number(slots[name], value, event.text)) is not None}
+    found = {name: filled for name in wanted if (filled := from_number(slots[name], value, event.text)) is not None}
     return found if len(found) == 1 else {}
 
 
-def _from_number(slot: Slot, value: Value, text: str) -> Filled | None:
+def from_number(slot: Slot, value: Value, text: str) -> Filled | None:
+    """Return a bare number as a slot's time or amount, "the 24th" as its day."""
     said = as_said(text, value)
     if slot.type == ValueKind.DATE.value and value.kind is ValueKind.ORDINAL and value.day:
         return Filled(value.day, said if said.startswith("the ") else f"the {said}")

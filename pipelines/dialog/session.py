@@ -13,6 +13,7 @@ from msgspec import structs
 
 from pipelines.dialog import events
 from pipelines.dialog.actions import Fulfil
+from pipelines.dialog.agent.value_list import spoken_name
 from pipelines.dialog.machine import step
 from pipelines.dialog.slot_answers import is_whole_answer
 from pipelines.dialog.speculative_fulfilment import AheadFulfiller
@@ -84,15 +85,15 @@ class DialogSession:
         return self.began.text if self.began else ""
 
     @property
-    def topic(self) -> str:
-        """Topic of the intent under way: "cleaning", "cancel booking"; "" for none."""
+    def topics(self) -> tuple[str, ...]:
+        """Topics of the intent under way: "cleaning", "appointment"; () for none."""
         form = self.state.form
         if form is None:
-            return ""
+            return ()
         slots = self.agent.slots_of(form.intent)
-        told = (form.slots[name].said for name, slot in slots.items() if slot.type == "closed" and name in form.slots)
-        named = re.sub(r"([a-z])([A-Z])", r"\1 \2", form.intent).replace("_", " ").lower()
-        return next(told, _ACTS.sub("", named))
+        told = [form.slots[name].said for name, slot in slots.items() if slot.type == "closed" and name in form.slots]
+        named = spoken_name(form.intent)
+        return tuple(dict.fromkeys((*told[:1], _ACTS.sub("", named))))
 
     def begin(self, parameters: Mapping[str, str] | None = None) -> None:
         """Begin the dialog.
@@ -131,7 +132,7 @@ class DialogSession:
         """Return whether a text is the expected answer; see ``is_whole_answer``."""
         return is_whole_answer(text, listen)
 
-    def preview(
+    def preview(  # noqa: PLR0913 - what came of the turn
         self,
         text: str,
         understanding: Understanding,
@@ -140,6 +141,8 @@ class DialogSession:
         speaker: str | None = None,
         today: str = "",
         lead: Lead | None = None,
+        *,
+        answer_score: float = 1.0,
     ) -> DialogTurn:
         """Work out what a turn would do; nothing is changed, however often.
 
@@ -151,8 +154,12 @@ class DialogSession:
             speaker: enrolled name of who speaks, "" where that is not sure; None: speakers are not told apart.
             today: date of the caller, ISO 8601; "": not known.
             lead: what a language model makes of it; None: the understanding counts.
+            answer_score: probability that the answer is one, 0 to 1.
         """
-        return self._turn(events.Understood(self.clock(), text, understanding, answer, passage, speaker, today, lead))
+        event = events.Understood(
+            self.clock(), text, understanding, answer, passage, speaker, today, lead, answer_score=answer_score
+        )
+        return self._turn(event)
 
     def again(self, turn: DialogTurn) -> DialogTurn:
         """Work a preview out again, with what has happened since."""

@@ -11,6 +11,7 @@ from pipelines.dialog.control_words import assent_of, control_of, is_plain_answe
 from pipelines.dialog.fillers import fillers
 from pipelines.dialog.sound_alikes import sounding_like
 from pipelines.dialog.state import Filled
+from pipelines.stages.questions import asks
 from pipelines.text.language import spoken_language
 from pipelines.text.values import ValueKind
 
@@ -99,7 +100,8 @@ def answer_to(
         return None, liked if len(liked) <= MAX_CHOICES else ()
     if slot.type == TEXT:
         is_correction = is_other and all(word.text in fillers() or word.text in _CORRECTING for word in rest)
-        if not event.text.strip() or is_correction or is_plain_answer(words_of(event.text)) or event.answer:
+        is_question = bool(event.answer) and asks(event.text)
+        if not event.text.strip() or is_correction or is_plain_answer(words_of(event.text)) or is_question:
             return None, ()
         said = _text_of(event.text, is_name="name" in f"{name} {' '.join(slot.prompt)}".lower())
         return Filled(said, said), ()

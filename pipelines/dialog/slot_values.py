@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pipelines.dialog.agent.form import CLOSED, TEXT
 from pipelines.dialog.agent.prepositions import preposition_of
-from pipelines.dialog.agent.value_list import words_of
+from pipelines.dialog.agent.value_list import spoken_name, words_of
 from pipelines.dialog.denials import (
     UNIVERSAL,
     corrects,
@@ -20,6 +20,7 @@ from pipelines.dialog.denials import (
     unread_denials,
 )
 from pipelines.dialog.dictated_mentions import dictated_mentions
+from pipelines.dialog.exchanged_mentions import exchanged_mentions
 from pipelines.dialog.fillers import fillers
 from pipelines.dialog.mentions import closed_mentions
 from pipelines.dialog.resolved_mentions import engine_mentions, resolved_mentions
@@ -114,6 +115,7 @@ def read_turn(agent: Agent, form: Form, event: Understood) -> TurnReading:
     """
     slots, words = agent.slots_of(form.intent), words_of(event.text)
     mentions = closed_mentions(agent, form, words, event)
+    mentions += exchanged_mentions(agent, form, event)
     mentions += engine_mentions(slots, event, [(one.start, one.end) for one in mentions])
     mentions += dictated_mentions(agent, form, event, [(one.start, one.end) for one in mentions])
     choice = None
@@ -147,7 +149,7 @@ def slot_named(agent: Agent, form: Form, text: str) -> str:
     said = {word.text for word in words_of(text)}
     slots = agent.slots_of(form.intent)
     for name, slot in slots.items():
-        parts = re.sub(r"([a-z])([A-Z])", r"\1 \2", name).replace("_", " ").lower().split()
+        parts = spoken_name(name).split()
         if slot.prompt and said.issuperset(parts):
             return name
     for kind, names in _OTHER_NAMES.items():

@@ -98,7 +98,11 @@ def _sum_up(agent: Agent, state: State) -> Step:
         return repeat(agent, state)
     slots, items = agent.slots_of(form.intent), agent.items_of(form.intent)
     parts = items.parts if items is not None else {}
-    told = [filled.said for name, filled in form.slots.items() if not (slots[name].sensitive or name in parts)]
+    told = [
+        filled.said
+        for name, filled in form.slots.items()
+        if not (slots[name].sensitive or name in parts) and filled.value != slots[name].default
+    ]
     said = (Say(worded("so_far", "So far I have: {told}.", told=", ".join(told))),) if told else ()
     return understood((state, (*said, *question(agent, state), listening(agent, state))))
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pipelines.errors import ModelError
 from pipelines.knowledge.store.port import DEFAULT_LIMIT, KnowledgeStoreError
+from pipelines.models.known_vectors import KnownVectors
 from pipelines.models.ports import Timing
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from pipelines.knowledge.store.port import FoundPassage, KnowledgeStore
-    from pipelines.models.embedding_port import EmbeddingModel
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +38,7 @@ class KnowledgeSearch:
 
     Attributes:
         passages: the best first.
-        timing: what it cost, the embedding of the question included.
+        timing: what it cost, without the embedding of the question.
     """
 
     passages: tuple[FoundInBase, ...]
@@ -50,10 +50,14 @@ class KnowledgeBases:
 
     Args:
         stores: by name.
+
+    Attributes:
+        vectors: of headings and statements that questions are compared with.
     """
 
     def __init__(self, stores: Mapping[str, KnowledgeStore]) -> None:
         self._stores = dict(stores)
+        self.vectors = KnownVectors()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -64,39 +68,26 @@ class KnowledgeBases:
         self,
         names: Sequence[str],
         question: str,
-        model: EmbeddingModel,
-        due: float | None = None,
+        vector: npt.NDArray[np.float32] | None,
         limit: int = DEFAULT_LIMIT,
     ) -> KnowledgeSearch:
         """Find the passages of some bases that suit a question best.
 
-        Where the question cannot be embedded, it is searched by words alone.
-
         Args:
             names: of the bases.
             question: what is asked.
-            model: embeds the question.
-            due: deadline of the embedding, see ``pipelines.models.ports``.
+            vector: its embedding; None: it is searched by words alone.
             limit: how many passages at most.
 
         Raises:
             ModelError: a base cannot be read.
         """
-        embedding = Timing(0.0, 0.0)
-        vector = None
-        try:
-            embedded = await model.embed([question], due)
-        except ModelError:
-            pass
-        else:
-            vector, embedding = embedded.vectors[0], embedded.timing
         began = time.monotonic()
         found = await asyncio.gather(*(self._found(name, question, vector, limit) for name in names))
         passages = [FoundInBase(name, one) for name, some in zip(names, found, strict=True) for one in some]
         # Ranks are what the scores are made of, so that those of several bases can be compared.
         passages.sort(key=lambda passage: -passage.found.score)
-        compute = embedding.compute_seconds + time.monotonic() - began
-        return KnowledgeSearch(tuple(passages[:limit]), Timing(embedding.queue_seconds, compute))
+        return KnowledgeSearch(tuple(passages[:limit]), Timing(0.0, time.monotonic() - began))
 
     async def _found(
         self, name: str, question: str, vector: npt.NDArray[np.float32] | None, limit: int

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     Embed = Callable[[Sequence[str]], npt.NDArray[np.float32]]
 
-READING_VERSION = "1"
+READING_VERSION = "2"
 """To be raised when documents are read or cut in another way: bases are then built anew."""
 MAX_DOCUMENTS = 100_000
 _EMBEDDED_AT_ONCE = 64

@@ -18,7 +18,7 @@ _NO_QUESTION = re.compile(r"\b(?:why|who|where|whether)\b", re.IGNORECASE)
 
 _AMOUNT = re.compile(
     r"[$€£¥]|\b(?:euros?|cents?|dollars?|pounds?|pence|pennies|francs?|yen|eur|usd|gbp|percent|free|nothing|included"
-    r"|no (?:fee|charge|cost)s?|gratis|pays?|paid)\b|%",
+    r"|no (?:fee|charge|cost)s?|gratis|pays|paid)\b|%",
     re.IGNORECASE,
 )
 _HOURS = re.compile(r"\d|\b(?:noon|midnight|o'clock|closed|round the clock|half past|quarter)\b", re.IGNORECASE)
@@ -39,6 +39,21 @@ _TIMES = re.compile(
     re.IGNORECASE,
 )
 
+_SIZE = re.compile(r"\bhow (?:big|large|high|tall|deep|far|wide|near|close)\b", re.IGNORECASE)
+_COUNT = re.compile(r"\bhow many \w+", re.IGNORECASE)
+_LENGTH = re.compile(
+    r"\b(?:(?:kilo|centi|milli)?met(?:er|re)s?|[kcm]?m|miles?|feet|foot|inch(?:es)?|minutes?|next|near|beside|behind"
+    r"|opposite|seats?|people|persons?)\b",
+    re.IGNORECASE,
+)
+_PRICED = re.compile(
+    r"[$€£¥]\s*\d+(?:[.,]\d+)?|\d+(?:[.,]\d+)? (?:euros?|cents?|dollars?|pounds?|pence)\b(?: \d+)?"
+    r"|\b\d{1,2}:\d{2}\b|\b\d{1,2} ?[ap]\.?m\b\.?",
+    re.IGNORECASE,
+)
+"""Prices and times of day, which tell no size and no number."""
+_DURATION = re.compile(r"\b\w+ (?:seconds?|minutes?|hours?|days?|weeks?|months?|years?)\b", re.IGNORECASE)
+
 
 def asks_for_money(question: str) -> bool:
     """Return whether a question asks for a price."""
@@ -53,7 +68,7 @@ def asks_for_hours(question: str) -> bool:
 
 def is_hour(text: str) -> bool:
     """Return whether a text tells times of day."""
-    return re.search(r"\d|\bclosed\b|\bnoon\b|\bmidnight\b", text, re.IGNORECASE) is not None
+    return _HOURS.search(text) is not None
 
 
 def is_amount(text: str) -> bool:
@@ -79,3 +94,24 @@ def fits(question: str, answer: str) -> bool:
     if _MANY.search(question):
         return _NUMBER.search(answer) is not None
     return _WHEN.search(question) is None or _TIMES.search(answer) is not None
+
+
+def states(question: str, statement: str) -> bool:
+    """Return whether a statement has what is asked for.
+
+    A price or a time of day is no size, and no number of things.
+
+    Args:
+        question: English.
+        statement: a sentence, or a row of a table.
+    """
+    sized = _SIZE.search(question)
+    counted = _COUNT.search(question)
+    if sized is not None or (counted is not None and not _MONEY.search(counted[0])):
+        rest = _PRICED.sub(" ", statement)
+        if counted is not None and not _UNITS.search(counted[0]):
+            rest = _DURATION.sub(" ", rest)
+        return (_LENGTH if sized is not None else _NUMBER).search(rest) is not None
+    if asks_for_money(question):
+        return is_amount(statement)
+    return fits(question, statement)

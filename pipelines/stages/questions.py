@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 
+from pipelines.text.clauses import MARKS
+
 _LEAD_IN = (
     r"\W*(?:(?:and|but|so|um+|uh+|er+|hm+|ah|oh|i see|well|okay|ok|yes|yeah|sure|fine|great|good|no|actually|sorry|wait"
     r"|then|by the way|just|tell me|before that|one question|quick question|hi|hello|hey|right|alright|all right|please"
     r"|good (?:morning|afternoon|evening|day)|excuse me|listen|thanks|thank you|no wait)\b\W*)*"
 )
 _OPENERS = (
-    r"(?:what|which|how|when|where|who|whose|why|is|are|am|does|do|did|can|could|may|will|would|shall|should|must"
-    r"|have you|has|any)(?:['\u2019](?:s|re|ll|d))?\b"
+    r"(?:(?:(?:until|till|from|since|at|for|in|on|by|with|to|of|about) )?(?:what|which|how|when|where|who|whose|why)"
+    r"|is|are|am|does|do|did|can|could|may|will|would|shall|should|must|have you|has|any|i (?:hope|wonder)"
+    r"|i (?:was wondering|wanted to ask|(?:want|need) to know)|i['\u2019]d like to know)(?:['\u2019](?:s|re|ll|d))?\b"
 )
 ASKING = re.compile(rf"{_LEAD_IN}{_OPENERS}|.*\?\s*$", re.IGNORECASE | re.DOTALL)
 """Texts that ask something."""
@@ -23,8 +26,10 @@ PROPOSING = re.compile(
     re.IGNORECASE,
 )
 """Questions that propose a value: "would Friday be possible?"."""
-_MARKS = re.compile(r"[,.;:!?]+\s+|\s+(?:and|so|but)\s+", re.IGNORECASE)
+CONTINUING = re.compile(r"\W*(?:and|or|what about|how about)\b", re.IGNORECASE)
+"""How turns begin that go on with the one before: "and on Sundays?"."""
 _BARE = re.compile(rf"{_LEAD_IN}(?={_OPENERS})", re.IGNORECASE)
+_TAIL = re.compile(r"[\s,]+(?:by the way|anyway|actually|then|though|please)(?=\W*$)", re.IGNORECASE)
 _MIN_WORDS = 3
 
 
@@ -33,9 +38,14 @@ def asks(text: str) -> bool:
     return ASKING.match(text) is not None or question_in(text) != text
 
 
+def requests(text: str) -> bool:
+    """Return whether a text asks for an act, or proposes something, by a question."""
+    return PROPOSING.match(question_in(text)) is not None
+
+
 def question_in(text: str) -> str:
     """Return the last question of a text; the text where it has none."""
-    starts = [0, *(found.end() for found in _MARKS.finditer(text))]
+    starts = [0, *(found.end() for found in MARKS.finditer(text))]
     asking = [
         start
         for start in starts
@@ -44,5 +54,5 @@ def question_in(text: str) -> str:
     if not asking:
         return text
     found = _BARE.match(text, asking[-1])
-    question = text[found.end() if found is not None else asking[-1] :]
+    question = _TAIL.sub("", text[found.end() if found is not None else asking[-1] :])
     return question[:1].upper() + question[1:]

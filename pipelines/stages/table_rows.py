@@ -42,6 +42,8 @@ _ASKING = frozenset(
     )
 )
 
+_VAGUE = frozenset(map(stem, ("anything", "something", "nothing", "extra", "need", "have")))
+
 
 def row_in(text: str, question: str, topic: str) -> tuple[int, int, float] | None:
     """Return the price or the hours that a question asks for, in a text with rows.
@@ -68,6 +70,11 @@ def row_in(text: str, question: str, topic: str) -> tuple[int, int, float] | Non
     # A price stands last, and the first hours are those of most days.
     cell, start = told[-1 if is_wanted is is_amount else 0]
     return start, start + len(cell), best[0]
+
+
+def names_nothing(question: str) -> bool:
+    """Return whether a question leaves out what it is about: "what does it cost"."""
+    return _stems(question) <= _VAGUE
 
 
 def _rows(text: str) -> Iterator[list[tuple[str, int]]]:

@@ -6,6 +6,7 @@ Whatever decides what is said has the form of :class:`Wording`; a dialog may tak
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from pipelines.speech.sentences import bounds
@@ -24,6 +25,8 @@ NO_ANSWER = "I could not find that in the documents."
 MAX_SENTENCE_CHARACTERS = 160
 """Of a document's sentence that is spoken as a whole: about ten seconds. Of a longer one only the answer is spoken."""
 
+_PLAIN_CELLS = 2
+"""Cells of a row that are told without the headings of their columns."""
 _WINDOW_CHARACTERS = 400
 """On each side of an answer, in which its sentence is looked for."""
 _MIN_WRAPPED_CHARACTERS = 60
@@ -80,23 +83,48 @@ def paragraph_of(answer: Answer, documents: Sequence[Document]) -> str:
     document = next((one for one in documents if one.id == answer.document_id), None)
     if document is None:
         return sentence
-    if not _is_sentence(sentence) or sentence.rstrip(".").lower() == answer.text.strip().rstrip(".").lower():
+    if not _is_sentence(sentence) or sentence.rstrip(".").lower() == " ".join(answer.text.split()).rstrip(".").lower():
         return _line_of(answer, document.text) or sentence
-    first = document.text.rfind("\n\n", 0, answer.start) + 1
-    last = document.text.find("\n\n", answer.end)
+    # Bases have a paragraph a line.
+    end = "\n" if answer.source is not None else "\n\n"
+    first = document.text.rfind(end, 0, answer.start) + 1
+    last = document.text.find(end, answer.end)
     paragraph = " ".join(document.text[first : last if last >= 0 else None].split())
+    if len(paragraph) <= MAX_SENTENCE_CHARACTERS and sentence in paragraph:
+        return paragraph
     at = paragraph.find(sentence)
     return paragraph[at:] if at >= 0 and len(paragraph[at:]) <= MAX_SENTENCE_CHARACTERS else sentence
 
 
 def _line_of(answer: Answer, text: str) -> str:
     """Return an answer's line of a list or table, as it is spoken, or ""."""
-    line = text[text.rfind("\n", 0, answer.start) + 1 :].partition("\n")[0]
-    cells = [cell.strip() for cell in line.strip(" |-*\t").split("|")]
+    start = text.rfind("\n", 0, answer.start + 1) + 1
+    line = text[start:].partition("\n")[0]
+    if start + len(line) < answer.end - 1 and "|" in line:
+        # Several rows are one answer.
+        lines = [replace(answer, start=at) for at in _starts(text, start, answer.end)]
+        told = " ".join(_line_of(replace(one, end=one.start + 1), text) for one in lines)
+        return told if len(told) <= MAX_SENTENCE_CHARACTERS else ""
+    cells = _cells(line)
     if not all(cells) or len(line) > MAX_SENTENCE_CHARACTERS:
         return ""
+    headings = [
+        _cells(above) for above in text[: max(0, start - 1)].rpartition("\n\n")[2].split("\n")[:1] if "|" in above
+    ]
+    if len(cells) > _PLAIN_CELLS and headings and len(headings[0]) == len(cells):
+        cells = [cells[0], *(f"{name} {cell}" for name, cell in zip(headings[0][1:], cells[1:], strict=True))]
     told = f"{cells[0]}: {', '.join(cells[1:])}" if len(cells) > 1 else cells[0]
     return told if told.endswith((".", "!", "?")) else f"{told}."
+
+
+def _starts(text: str, start: int, end: int) -> list[int]:
+    """Return where the lines of a piece begin."""
+    starts = (start, *(start + found.end() for found in re.finditer(r"\n", text[start:end])))
+    return [at for at in starts if text[at:end].strip()]
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip(" |-*\t").split("|")]
 
 
 def _is_sentence(text: str) -> bool:

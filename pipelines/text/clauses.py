@@ -10,6 +10,8 @@ MAX_CHARACTERS = 1_000
 MAX_CLAUSES = 4
 """Clauses of one utterance; what follows belongs to the last."""
 
+MARKS = re.compile(r"[,.;:!?]+\s+|\s+(?:and|so|but)\s+", re.IGNORECASE)
+"""What parts the pieces of a text."""
 _VERBS = (
     "activate add adjust answer arrange begin book brew brighten bring buy calculate call cancel change check "
     "clean clear close convert create deactivate decrease define delete describe dim do drop email end erase "

@@ -46,6 +46,12 @@ _CORRECTING = re.compile(
 )
 _SAID_WHOLE = 0.7
 """Of the digits of a number: so many said again take the place of all."""
+_MISHEARD_ZERO = re.compile(
+    r"(?:^|(?<=is )|(?<=it's )|(?<=, )|(?<=number ))(?:a|or|of)"
+    rf"(?=[ ,]+{_UNIT}\b[ ,]+(?:{_UNIT}|zero|oh|o|double|triple)\b)",
+    re.IGNORECASE,
+)
+"""What recognizers make of "oh" at the beginning of a number."""
 _GAP = re.compile(r"[\s,.-]*(?:and|then|um+|uh+)?[\s,.-]*")
 
 _SIGN = r"\.| dot | point | underscore | dash | hyphen | minus | plus "
@@ -58,6 +64,11 @@ _MAIL_LEAD = re.compile(
 )
 
 
+def _zeros_heard(text: str) -> str:
+    """Write an "oh" that was heard as "a", "or" or "of", of the same length."""
+    return _MISHEARD_ZERO.sub(lambda found: "oh"[-len(found[0]) :] if len(found[0]) > 1 else "o", text)
+
+
 def find_digits(text: str, *, is_asked: bool = False) -> list[Dictated]:
     """Find numbers that are told in digits or pairs: "four oh seven eighteen".
 
@@ -65,7 +76,9 @@ def find_digits(text: str, *, is_asked: bool = False) -> list[Dictated]:
         text: English, as it was said or typed.
         is_asked: whether such a number was asked for: then it may be short, and told in pairs.
     """
-    if not is_asked:
+    if is_asked:
+        text = _zeros_heard(text)
+    else:
         found = [Dictated(start, end, digits) for start, end, digits in find_codes(text)]
         figures = (match for match in re.finditer(r"(?<![\w.,:/-])\d{4,}(?![\w/:%-]|[.,]\d)", text))
         taken = {(one.start, one.end) for one in found}
@@ -92,6 +105,7 @@ def find_phones(text: str, *, is_asked: bool = False) -> list[Dictated]:
         is_asked: whether one was asked for.
     """
     found: list[Dictated] = []
+    text = _zeros_heard(text) if is_asked else text
     if is_asked and (corrected := _corrected(text)) is not None:
         return [corrected]
     for match in _MIXED.finditer(text) if not is_asked else _ANY.finditer(text):

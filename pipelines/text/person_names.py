@@ -24,7 +24,7 @@ _WEAK_LEADS = re.compile(
 )
 """What stands before a name that was asked for."""
 _FIRST = re.compile(rf"\b(?:my\s+)?first\s+name(?:\s+is|['\u2019]s)?\s+({_NAME_WORD})", re.IGNORECASE)
-_BEHIND = re.compile(r"\s*,?\s*(?:here|speaking|calling|on\s+the\s+(?:phone|line))\b", re.IGNORECASE)
+_BEHIND = re.compile(r"(?:\s*,\s*|\s+)(?:here|speaking|calling|on\s+the\s+(?:phone|line))\b", re.IGNORECASE)
 _SPELLED = re.compile(r"\b(?:[^\W\d_](?:[\s.,-]+|$)){2,}[^\W\d_]?\b")
 # fmt: off
 _NO_NAMES = frozenset((
@@ -83,6 +83,10 @@ def find_person(text: str, *, is_asked: bool = False) -> Dictated | None:
     capital = [name for name in names if all(word[:1].isupper() for word in plain[name.start : name.end].split())]
     if names:
         best = max(capital or names, key=lambda name: (len(name.value.split()), -name.start))
+        words = best.value.split()
+        if len(words) > 2 and words[0] == words[-1]:
+            # "Weber, Anna Weber", of which recognition hears no comma.
+            best = best._replace(value=" ".join(words[1:]))
         return _spelled_out(best, letters)
     return Dictated(*spelled.span(), letters.capitalize()) if spelled is not None and len(letters) > 1 else None
 

@@ -57,6 +57,7 @@ class Led:
         wants: what must be carried out, and nothing else may be.
         hears: pieces of text that the agent must say some time.
         at_most: turns that a patient caller would need.
+        is_unanswered: whether the agent's documents have no answer, and none may be told.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Led:
     wants: tuple[Wanted, ...]
     hears: tuple[str, ...]
     at_most: int
+    is_unanswered: bool = False
 
 
 @dataclass
@@ -91,9 +93,12 @@ class Outcome:
 
 
 def read_conversations(path: Path) -> tuple[Led, ...]:
-    """Reads a file of conversations."""
+    """Reads a file of conversations, or of questions that are each asked alone."""
+    listed = yaml.safe_load(path.read_text(encoding="utf-8"))
     return tuple(
-        Led(
+        Led(one["ask"], "", (one["ask"],), {}, (), (), (one["hears"],) if one["hears"] else (), 1, not one["hears"])
+        if "ask" in one
+        else Led(
             one["name"],
             str(one.get("mood", "")),
             tuple(map(str, one["says"])),
@@ -106,7 +111,7 @@ def read_conversations(path: Path) -> tuple[Led, ...]:
             tuple(map(str, one.get("hears") or ())),
             int(one.get("at_most", MAX_TURNS)),
         )
-        for one in yaml.safe_load(path.read_text(encoding="utf-8"))
+        for one in listed
     )
 
 
@@ -176,7 +181,8 @@ async def lead(client: vivavoce.Client, agent: Agent, led: Led, voice: Voice | N
     """
     outcome, caller = Outcome(), _Caller(led, agent, spoken=voice is not None)
     said: list[str] = []
-    repeats = MAX_REPEATS
+    told = False
+    repeats = 0 if led.is_unanswered else MAX_REPEATS
     async with talking(client, agent.form.name, spoken=voice is not None) as partner:
         line = caller.next_line(vivavoce.Dialog())
         while line is not None and outcome.turns < MAX_TURNS:
@@ -192,6 +198,7 @@ async def lead(client: vivavoce.Client, agent: Agent, led: Led, voice: Voice | N
                 outcome.lines.append(str(error))
                 break
             outcome.lines += _told(line, heard, spoken=voice is not None)
+            told |= any(_tells(reply) for reply in heard.replies)
             missed = any(text in heard.said for text in agent.form.no_match.say)
             outcome.misses += missed
             outcome.turn_seconds += heard.turn_seconds
@@ -207,7 +214,16 @@ async def lead(client: vivavoce.Client, agent: Agent, led: Led, voice: Voice | N
             if line == NO:
                 outcome.lines.append(f"({dict(heard.dialog.slots)})")
     _judge(led, outcome, caller, " ".join([partner.greeting, *said]))
+    if led.is_unanswered and told:
+        outcome.reached = False
+        outcome.lines.append("it was answered")
     return outcome
+
+
+def _tells(reply: vivavoce.Reply) -> bool:
+    """Whether the agent says what was found in documents."""
+    found = re.findall(r"\w+", reply.answer.text.lower()) if reply.answer is not None else []
+    return bool(found) and set(found) <= set(re.findall(r"\w+", (reply.speech_text or "").lower()))
 
 
 def _told(line: str, heard: Heard, *, spoken: bool) -> list[str]:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pipelines.dialog.agent.value_list import words_of
+from pipelines.text.dictated import find_digits
 from pipelines.text.stems import stem
 from pipelines.text.values import find_values
 
@@ -110,7 +111,6 @@ class Examples:
         self._places = {name: np.flatnonzero([name == one for one in self._intents]) for name in sentences}
         features = [self._features(text, find_values(text, _ANY_DAY)) for text in self.texts]
         self._weights = _weights_of(zip(self._intents, features, strict=True))
-        self._unknown = _UNKNOWN_WEIGHT
         self._sizes = np.array([sum(map(self._weight, found)) for found in features], np.float64)
         self._holding: dict[str, list[int]] = defaultdict(list)
         for place, found in enumerate(features):
@@ -155,16 +155,14 @@ class Examples:
 
     def _weight(self, feature: str) -> float:
         own = self._weights.get(feature)
-        return _kind_weight(feature) * (self._unknown if own is None else own)
+        return _kind_weight(feature) * (_UNKNOWN_WEIGHT if own is None else own)
 
     def _features(self, text: str, values: Iterable[Value]) -> frozenset[str]:
         words = words_of(text)
-        places = [(value.start, value.end, f"<{value.kind.value}>") for value in values]
-        listed = [
-            (one, f"<{name}>")
-            for name, values in self._values.items()
-            for one in (values.find(words) or tuple(filter(None, (values.find_scattered(words),))))
-        ]
+        # A number that is dictated is one word, as its digits in figures are.
+        places = [(one.start, one.end, "<digits>") for one in find_digits(text)]
+        places += [(value.start, value.end, f"<{value.kind.value}>") for value in values]
+        listed = [(one, f"<{name}>") for name, values in self._values.items() for one in values.find_all(words)]
         for one, name in sorted(listed, key=lambda found: -found[0].length):
             if all(one.end <= start or end <= one.start for start, end, _ in places):
                 places.append((one.start, one.end, name))

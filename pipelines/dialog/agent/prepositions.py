@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from pipelines.dialog.agent.value_list import spoken_name
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -63,7 +65,7 @@ def prepositions_of(intent: Intent, sentences: Iterable[str]) -> dict[str, froze
         words = [match for text in texts for match in re.findall(rf"{_BEFORE}\{{{lower}\}}", text)]
         words += [match for text in marked for match in re.findall(rf"{_BEFORE}\[[^\]]*\]\({lower}\)", text)]
         words += [word for prompt in slot.prompt for word in re.findall(r"[a-z]+", prompt.lower())[:2]]
-        parts = set(re.sub(r"([a-z])([A-Z])", r"\1 \2", name).replace("_", " ").lower().split())
+        parts = set(spoken_name(name).split())
         words += [preposition for preposition, names in _NAMES.items() if parts & names]
         found[name] = frozenset(filter(None, map(preposition_of, words)))
     return found

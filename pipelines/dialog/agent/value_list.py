@@ -32,6 +32,11 @@ class Word:
     end: int
 
 
+def spoken_name(name: str) -> str:
+    """Return a name of an intent or a slot as words: "book_table", "bookTable"."""
+    return re.sub(r"([a-z])([A-Z])", r"\1 \2", name).replace("_", " ").lower()
+
+
 def words_of(text: str) -> tuple[Word, ...]:
     """Divide a text into words, without punctuation."""
     return tuple(
@@ -100,6 +105,11 @@ class ValueList:
             else:
                 at += 1
         return tuple(found)
+
+    def find_all(self, words: tuple[Word, ...]) -> tuple[Mention, ...]:
+        """Find the mentions of values; without one, a value in another order."""
+        scattered = () if (found := self.find(words)) else (self.find_scattered(words),)
+        return found or tuple(one for one in scattered if one is not None)
 
     def find_scattered(self, words: tuple[Word, ...]) -> Mention | None:
         """Find a value whose words stand in another order: "the tyre is flat"."""

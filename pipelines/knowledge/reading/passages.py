@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -42,7 +43,7 @@ def cut(document: ParsedDocument) -> list[Passage]:
     passages: list[Passage] = []
     for group in _groups(document.blocks):
         first = group[0]
-        for text in _pieces("\n".join(block.text for block in group)):
+        for text in _pieces(_joined(group)):
             passages.append(Passage(len(passages) + 1, text, first.headings, first.page))
     return passages
 
@@ -51,13 +52,22 @@ def _groups(blocks: Sequence[Block]) -> Iterator[list[Block]]:
     """Yield groups of neighbouring blocks that fit into a passage."""
     group: list[Block] = []
     for block in blocks:
-        together = "\n".join(each.text for each in (*group, block))
+        together = _joined((*group, block))
         if group and ((block.headings, block.page) != (group[0].headings, group[0].page) or not _fits(together)):
             yield group
             group = []
         group.append(block)
     if group:
         yield group
+
+
+def _joined(blocks: Sequence[Block]) -> str:
+    """Join blocks, with an empty line between two tables."""
+    text = blocks[0].text
+    for before, block in itertools.pairwise(blocks):
+        are_tables = before.text.startswith("|") and block.text.startswith("|")
+        text += ("\n\n" if are_tables else "\n") + block.text
+    return text
 
 
 def _pieces(text: str) -> Iterator[str]:

@@ -41,6 +41,7 @@ def test_digits(said: str, asked: list[str], unasked: list[str]):
         ("oh eight hundred, one, two, three, four", ["08001234"]),
         ("zero, one, five, seven, seventy, one, twenty, three, forty", ["0157712340"]),
         ("at nine", []),
+        ("It's a one seven nine, two four six, eight zero.", ["017924680"]),
     ],
 )
 def test_phones(said: str, numbers: list[str]):
@@ -73,6 +74,8 @@ def test_mail_addresses(said: str, address: str | None):
         ("it says Lehmann on the door, Ursula Lehmann", "Ursula Lehmann", None),
         ("it's for my daughter Lena Brandt", "Lena Brandt", None),
         ("W E B E R", "Weber", None),
+        ("Weber Anna Weber", "Anna Weber", None),
+        ("there you are", None, None),
         ("Meyer, M A I E R", "Maier", None),
         ("the name is O'Brien", "O'Brien", "O'Brien"),
         ("let me think", None, None),

@@ -29,9 +29,9 @@ GUIDE = Document("guide", "Paris is the capital of France.")
 class CountingSession(DialogSession):
     previews: list[str] = field(default_factory=list)
 
-    def preview(self, text: str, *more: object) -> DialogTurn:
+    def preview(self, text: str, *more: object, **named: object) -> DialogTurn:
         self.previews.append(text)
-        return super().preview(text, *more)
+        return super().preview(text, *more, **named)
 
 
 @dataclass
