@@ -19,7 +19,7 @@ from vivavoce.cli.extras import extra
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from pipelines.dialog.actions import Fulfil
+    from pipelines.data.dialog.actions import Fulfil
     from pipelines.dialog.session import DialogSession
 
 _TRADES = ("bookings", "orders", "questions")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from grpc_health.v1 import health
 
+from pipelines.data.stages import QA
 from pipelines.dialog.agent.problems import AgentError
 from pipelines.dialog.dialog_stage import DialogStage
 from pipelines.knowledge.store.port import KnowledgeStoreError
@@ -25,7 +26,6 @@ from pipelines.session.shipped_stages import SHIPPED_STAGES
 from pipelines.session.warm_up_turns import hold_first_turns
 from pipelines.speakers.enrolled import EnrolmentError
 from pipelines.stages.answering_stage import AnsweringStage
-from pipelines.stages.registry import QA
 from pipelines.text.style import prepare
 from pipelines.turns.observer import TurnObservers
 from pipelines.unexpected_errors import log_unhandled

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from pipelines.data.messages import AwayReason
 from pipelines.errors import ErrorKind, ReportedError
-from pipelines.messages import AwayReason
 
 SHUTTING_DOWN = "the server shuts down: connect to another one, or again later"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from pipelines.dialog.state import SPEAKER
+from pipelines.data.dialog.state import SPEAKER
 from pipelines.errors import InvalidInputError
 from pipelines.speakers.diarization import Diarization, read_max_speakers
 from pipelines.speakers.enrolled import EnrolledVoices, EnrolmentError, read_voices

@@ -22,13 +22,14 @@ from engines.build.sentence_embedding import TARGET
 from engines.embed.embedder import DIMENSIONS, Embedder
 from modelkit.evaluation.local import LocalEngines
 from modelkit.squad import read_squad
+from pipelines.data.predictions import AnswerSpan
+from pipelines.data.recognition import Timing
 from pipelines.knowledge.bases import KnowledgeBases
 from pipelines.knowledge.building import build
 from pipelines.knowledge.reading.passages import Passage
 from pipelines.knowledge.store.port import StoredDocument
 from pipelines.knowledge.store.sqlite import SqliteKnowledge
 from pipelines.models.embedding_port import Embeddings
-from pipelines.models.ports import AnswerSpan, Timing
 from pipelines.session.config import ConversationConfig
 from pipelines.session.exchanges import Exchanges
 from pipelines.stages.answering_stage import AnsweringStage
@@ -38,7 +39,7 @@ from pipelines.stages.registry import StageRequest
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pipelines.stages.answering import AnswerSearch
+    from pipelines.data.answers import AnswerSearch
 
 DOCUMENTS = Path(__file__).parents[2] / "demo/agents/museum_guide/knowledge"
 CONVERSATIONS = Path(__file__).with_suffix(".yaml")

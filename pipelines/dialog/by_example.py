@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pipelines.data.understanding import NO_INTENT, Reading, Understanding
 from pipelines.dialog.agent.value_list import spoken_name, words_of
 from pipelines.dialog.fillers import FILLERS
 from pipelines.dialog.wishes import MIN_CONFIDENCE, denies
 from pipelines.models.embedding_port import MAX_TEXTS
-from pipelines.stages.understanding import NO_INTENT, Reading, Understanding
 from pipelines.text.clauses import MARKS, Clause, split_clauses
 from pipelines.text.dictated import find_digits
 from pipelines.text.stems import stem

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from pipelines.dialog.actions import Listen
+from pipelines.data.dialog.actions import Listen
+from pipelines.data.dialog.lead import Lead, Wish
+from pipelines.data.dialog.state import SPEAKER, Form
 from pipelines.dialog.agent.value_list import spoken_name, words_of
 from pipelines.dialog.control_words import (
     Control,
@@ -24,7 +26,6 @@ from pipelines.dialog.intent_start import (
     understood,
 )
 from pipelines.dialog.keys import answer_by_keys
-from pipelines.dialog.lead import Lead, Wish
 from pipelines.dialog.led_turn import follow, take_wish
 from pipelines.dialog.next_step import (
     ask_what_to_change,
@@ -32,16 +33,15 @@ from pipelines.dialog.next_step import (
     speech,
 )
 from pipelines.dialog.no_match import miss
-from pipelines.dialog.state import SPEAKER, Form
 from pipelines.dialog.steering import repeat, steer
 from pipelines.dialog.wishes import divide, target_of
 
 if TYPE_CHECKING:
-    from pipelines.dialog.actions import Action
+    from pipelines.data.dialog.actions import Action
+    from pipelines.data.dialog.events import Dtmf, Understood
+    from pipelines.data.dialog.state import State
     from pipelines.dialog.agent.agent import Agent
-    from pipelines.dialog.events import Dtmf, Understood
     from pipelines.dialog.next_step import Step
-    from pipelines.dialog.state import State
 
 _GIVEN_UP = re.compile(
     r"\b(?:forget|cancel|drop|leave|skip|scrap|don['\u2019]t want) (?:about )?(?:the|this|that|my|our|your) (\w+)",

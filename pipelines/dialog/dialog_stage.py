@@ -7,11 +7,11 @@ import contextlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
+from pipelines.data.stages import DIALOG, NLU, QA
 from pipelines.errors import ModelError
 from pipelines.models.contracts import EMBED
 from pipelines.stages.answer_kinds import fits
 from pipelines.stages.answering_stage import AnsweringStage
-from pipelines.stages.registry import DIALOG, NLU, QA
 from pipelines.stages.wording import paragraph_of, read_documents
 from pipelines.text.language import ENGLISH
 from pipelines.text.values import find_values
@@ -19,14 +19,14 @@ from pipelines.text.values import find_values
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from pipelines.data.answers import Answer, AnswerSearch
+    from pipelines.data.dialog.turn import DialogTurn
+    from pipelines.data.understanding import Understanding
     from pipelines.dialog.agent.agent import Agent
     from pipelines.dialog.session import DialogSession
-    from pipelines.dialog.turn import DialogTurn
     from pipelines.models.embedding_port import EmbeddingModel
     from pipelines.models.ports import TurnModels
-    from pipelines.stages.answering import Answer, AnswerSearch
     from pipelines.stages.registry import Stage, StageConfig, StageRequest
-    from pipelines.stages.understanding import Understanding
 
 
 AHEAD_SECONDS = 0.15

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 from rapidfuzz import fuzz
 
+from pipelines.data.dialog.state import Filled
+from pipelines.data.values import ValueKind
 from pipelines.dialog.agent.form import DICTATED, DIGITS, EMAIL, PERSON, PHONE
 from pipelines.dialog.mentions import Mention, is_free
-from pipelines.dialog.state import Filled
 from pipelines.text.dictated import Dictated, find_digits, find_mail_addresses, find_phones
 from pipelines.text.person_names import find_person
-from pipelines.text.values import ValueKind
 
 if TYPE_CHECKING:
+    from pipelines.data.dialog.events import Understood
+    from pipelines.data.dialog.state import Form
     from pipelines.dialog.agent.agent import Agent
-    from pipelines.dialog.events import Understood
-    from pipelines.dialog.state import Form
 
 MIN_LIKENESS = 60.0
 """Of a value, of 100, and one that it is corrected to."""

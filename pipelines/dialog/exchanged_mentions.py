@@ -12,11 +12,11 @@ from pipelines.dialog.slot_types import of_type
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pipelines.data.dialog.events import Understood
+    from pipelines.data.dialog.state import Filled, Form
+    from pipelines.data.values import Value
     from pipelines.dialog.agent.agent import Agent
     from pipelines.dialog.agent.form import Slot
-    from pipelines.dialog.events import Understood
-    from pipelines.dialog.state import Filled, Form
-    from pipelines.text.values import Value
 
 _INSTEAD = frozenset(("instead of", "rather than", "and not", "not"))
 

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from pipelines.dialog.actions import Say
+from pipelines.data.dialog.actions import Say
+from pipelines.data.dialog.events import MAX_OFFERS
+from pipelines.data.values import ValueKind
 from pipelines.dialog.agent.form import CLOSED
-from pipelines.dialog.events import MAX_OFFERS
 from pipelines.dialog.next_step import finish, listening, proceed, question, resume, speech
-from pipelines.text.values import ValueKind
 
 if TYPE_CHECKING:
+    from pipelines.data.dialog.events import Fulfilled, FulfilmentFailed
+    from pipelines.data.dialog.state import Form, State
     from pipelines.dialog.agent.agent import Agent
-    from pipelines.dialog.events import Fulfilled, FulfilmentFailed
     from pipelines.dialog.next_step import Step
-    from pipelines.dialog.state import Form, State
 
 MAX_REFUSALS = 5
 """Of the checks of one form; then the agent gives up."""

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from pipelines.dialog.actions import Say
+from pipelines.data.dialog.actions import Say
+from pipelines.data.dialog.state import Filled
 from pipelines.dialog.agent.form import TEXT
 from pipelines.dialog.agent.value_list import words_of
 from pipelines.dialog.control_words import (
@@ -42,7 +43,6 @@ from pipelines.dialog.next_step import (
 )
 from pipelines.dialog.no_match import miss
 from pipelines.dialog.slot_values import slot_named
-from pipelines.dialog.state import Filled
 from pipelines.dialog.steering import steer
 from pipelines.dialog.wishes import is_for_later
 from pipelines.stages.questions import OPENING, PROPOSING, asks, question_in
@@ -50,12 +50,12 @@ from pipelines.stages.questions import OPENING, PROPOSING, asks, question_in
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pipelines.data.dialog.events import Understood
+    from pipelines.data.dialog.state import Form, State
     from pipelines.dialog.agent.agent import Agent
     from pipelines.dialog.agent.value_list import Word
-    from pipelines.dialog.events import Understood
     from pipelines.dialog.next_step import Step
     from pipelines.dialog.slot_values import TurnReading
-    from pipelines.dialog.state import Form, State
 
 _OFFER = re.compile(
     r"\b(?:shall i|should i|may i|can i|want me to|like me to|i will|i'll)(?: now)? (\w+)", re.IGNORECASE

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from decimal import Decimal
 
+    from pipelines.data.dialog.state import Filled, Form, State
     from pipelines.dialog.agent.agent import Agent
-    from pipelines.dialog.state import Filled, Form, State
 
 
 def values_of(agent: Agent, state: State, form: Form) -> dict[str, str]:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from pipelines.dialog.actions import Fulfil
-    from pipelines.dialog.events import Fulfilled, FulfilmentFailed, Progressed
+    from pipelines.data.dialog.actions import Fulfil
+    from pipelines.data.dialog.events import Fulfilled, FulfilmentFailed, Progressed
 
 
 class Fulfiller(Protocol):

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from pipelines.dialog.actions import Say
-from pipelines.dialog.events import Understood
-from pipelines.dialog.state import Line
+from pipelines.data.dialog.actions import Say
+from pipelines.data.dialog.events import Understood
+from pipelines.data.dialog.state import Line
 
 if TYPE_CHECKING:
-    from pipelines.dialog.actions import Action
+    from pipelines.data.dialog.actions import Action
+    from pipelines.data.dialog.events import Event
+    from pipelines.data.dialog.state import State
     from pipelines.dialog.agent.agent import Agent
-    from pipelines.dialog.events import Event
-    from pipelines.dialog.state import State
 
 
 def with_event(agent: Agent, state: State, event: Event) -> State:

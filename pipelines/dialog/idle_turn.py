@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pipelines.dialog.actions import Say
+from pipelines.data.dialog.actions import Say
 from pipelines.dialog.agent.value_list import words_of
 from pipelines.dialog.control_words import (
     Assent,
@@ -31,10 +31,10 @@ from pipelines.dialog.no_match import miss
 from pipelines.stages.questions import CONTINUING, asks
 
 if TYPE_CHECKING:
+    from pipelines.data.dialog.events import Understood
+    from pipelines.data.dialog.state import State
     from pipelines.dialog.agent.agent import Agent
-    from pipelines.dialog.events import Understood
     from pipelines.dialog.next_step import Step
-    from pipelines.dialog.state import State
 
 
 def idle_turn(agent: Agent, state: State, event: Understood) -> Step:

@@ -6,22 +6,22 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from pipelines.data.dialog.state import Form
+from pipelines.data.understanding import NO_INTENT
 from pipelines.dialog.agent.allowed import refusal, refused_by
 from pipelines.dialog.form_values import unfit_slots
 from pipelines.dialog.item_reading import read_form_turn
 from pipelines.dialog.next_step import listening, proceed, question, speech
 from pipelines.dialog.no_match import miss
-from pipelines.dialog.state import Form
 from pipelines.dialog.wishes import is_contradictory, is_for_later, is_taken_back, target_of
 from pipelines.stages.questions import requests
-from pipelines.stages.understanding import NO_INTENT
 
 if TYPE_CHECKING:
+    from pipelines.data.dialog.events import Understood
+    from pipelines.data.dialog.state import Filled, State
     from pipelines.dialog.agent.agent import Agent
-    from pipelines.dialog.events import Understood
     from pipelines.dialog.next_step import Step
     from pipelines.dialog.slot_values import TurnReading
-    from pipelines.dialog.state import Filled, State
 
 SURE_CONFIDENCE = 0.75
 """From here on an intent is meant, though a question is answered by documents, or the answer to a question is in it."""

@@ -5,21 +5,21 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from pipelines.data.dialog.events import Understood
+from pipelines.data.dialog.lead import Wish
+from pipelines.data.dialog.state import Form
+from pipelines.data.understanding import Understanding
 from pipelines.dialog.agent.form import CLOSED, ITEMS, MAX_TEXT_CHARACTERS, TEXT
 from pipelines.dialog.agent.fulfilments import SEARCH_TOOL
-from pipelines.dialog.events import Understood
-from pipelines.dialog.lead import Wish
 from pipelines.dialog.slot_values import read_turn
-from pipelines.dialog.state import Form
-from pipelines.stages.understanding import Understanding
 from pipelines.text.values import find_values
 
 if TYPE_CHECKING:
     import datetime as dt
 
+    from pipelines.data.dialog.state import State
     from pipelines.dialog.agent.agent import Agent
     from pipelines.dialog.agent.form import Slot
-    from pipelines.dialog.state import State
 
 MAX_ENUM_VALUES = 100
 """Values of a list that its schema names; of a longer one the model sends the caller's words."""

@@ -8,18 +8,18 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pipelines.data.dialog.state import Filled, Form
 from pipelines.dialog.agent.value_list import words_of
 from pipelines.dialog.control_words import is_complete
 from pipelines.dialog.denials import corrects
 from pipelines.dialog.items import MAX_ITEMS, count_of, items_in, with_count
 from pipelines.dialog.mentions import closed_mentions
 from pipelines.dialog.slot_values import read_turn
-from pipelines.dialog.state import Filled, Form
 from pipelines.dialog.wishes import part_of
 
 if TYPE_CHECKING:
+    from pipelines.data.dialog.events import Understood
     from pipelines.dialog.agent.agent import Agent, Items
-    from pipelines.dialog.events import Understood
     from pipelines.dialog.items import Item
     from pipelines.dialog.slot_values import TurnReading
 

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from pipelines.data.dialog.state import Filled
 from pipelines.dialog.agent.conditions import holds
 from pipelines.dialog.agent.templates import substituted
-from pipelines.dialog.state import Filled
 from pipelines.text.language import worded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from pipelines.data.dialog.state import Form, State
     from pipelines.dialog.agent.agent import Agent, Items
-    from pipelines.dialog.state import Form, State
 
 MAX_ITEMS = 20
 """Of one list; further ones are not taken."""

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from pipelines.data.dialog.state import Filled
+from pipelines.data.values import ValueKind
 from pipelines.dialog.agent.form import CLOSED, TEXT
 from pipelines.dialog.next_step import choices_of, proceed
-from pipelines.dialog.state import Filled
-from pipelines.text.values import ValueKind
 
 if TYPE_CHECKING:
+    from pipelines.data.dialog.state import Form, State
     from pipelines.dialog.agent.agent import Agent
     from pipelines.dialog.next_step import Step
-    from pipelines.dialog.state import Form, State
 
 MAX_DIGITS = 32
 """Of one answer; the ones behind are dropped."""

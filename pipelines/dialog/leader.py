@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Awaitable, Callable
 
+    from pipelines.data.dialog.lead import Lead
+    from pipelines.data.dialog.state import State
     from pipelines.dialog.agent.agent import Agent
-    from pipelines.dialog.lead import Lead
-    from pipelines.dialog.state import State
 
     Search = Callable[[str], Awaitable[str]]
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from pipelines.dialog.events import Understood
+from pipelines.data.dialog.events import Understood
 from pipelines.dialog.leader import Brief, LeadError
 from pipelines.dialog.led_turn import needs_lead
 
 if TYPE_CHECKING:
     import datetime as dt
 
+    from pipelines.data.dialog.turn import DialogTurn
     from pipelines.dialog.leader import Search
     from pipelines.dialog.session import DialogSession
-    from pipelines.dialog.turn import DialogTurn
 
 logger = logging.getLogger(__name__)
 

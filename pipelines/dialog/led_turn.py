@@ -8,26 +8,26 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from pipelines.dialog.actions import Say
+from pipelines.data.dialog.actions import Say
+from pipelines.data.dialog.events import Understood
+from pipelines.data.dialog.state import Filled, Form
+from pipelines.data.understanding import Understanding
 from pipelines.dialog.agent.form import ITEMS
 from pipelines.dialog.agent.value_list import words_of
 from pipelines.dialog.control_words import asks_for_human, control_of, is_whole, leaves
-from pipelines.dialog.events import Understood
 from pipelines.dialog.intent_start import ask_again, begin, refuse_later, take, understood
 from pipelines.dialog.item_reading import read_form_turn
 from pipelines.dialog.next_step import listening, question
 from pipelines.dialog.slot_values import TurnReading
-from pipelines.dialog.state import Filled, Form
 from pipelines.dialog.wishes import denies, is_for_later
-from pipelines.stages.understanding import Understanding
 from pipelines.text.values import find_values
 
 if TYPE_CHECKING:
+    from pipelines.data.dialog.lead import Lead, Wish
+    from pipelines.data.dialog.state import State
+    from pipelines.data.dialog.turn import DialogTurn
     from pipelines.dialog.agent.agent import Agent
-    from pipelines.dialog.lead import Lead, Wish
     from pipelines.dialog.next_step import Step
-    from pipelines.dialog.state import State
-    from pipelines.dialog.turn import DialogTurn
 
 
 _ANY_DAY = dt.datetime(2026, 1, 5, 9, tzinfo=dt.UTC)

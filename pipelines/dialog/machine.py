@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from pipelines.dialog import caller_turn, events, history
-from pipelines.dialog.actions import Say
+from pipelines.data.dialog import events
+from pipelines.data.dialog.actions import Say
+from pipelines.data.dialog.state import Filled
+from pipelines.dialog import caller_turn, history
 from pipelines.dialog.form_checks import refuse, take_check
 from pipelines.dialog.next_step import (
     complete,
@@ -19,15 +21,14 @@ from pipelines.dialog.next_step import (
     resume,
     speech,
 )
-from pipelines.dialog.state import Filled
 from pipelines.text.language import speaking
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pipelines.data.dialog.state import State
     from pipelines.dialog.agent.agent import Agent
     from pipelines.dialog.next_step import Step
-    from pipelines.dialog.state import State
 
 
 def step(agent: Agent, state: State, event: events.Event) -> Step:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
+from pipelines.data.dialog.state import Filled
 from pipelines.dialog.agent.value_list import words_of
-from pipelines.dialog.state import Filled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pipelines.data.dialog.events import Understood
+    from pipelines.data.dialog.state import Form
     from pipelines.dialog.agent.agent import Agent
     from pipelines.dialog.agent.form import Slot
     from pipelines.dialog.agent.value_list import Word
-    from pipelines.dialog.events import Understood
-    from pipelines.dialog.state import Form
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from pipelines.dialog.actions import Action, End, Fulfil, Listen, Say
+from pipelines.data.dialog.actions import Action, End, Fulfil, Listen, Say
+from pipelines.data.dialog.state import Context, Filled, Form, State
 from pipelines.dialog.agent.conditions import holds
 from pipelines.dialog.agent.form import ITEMS
 from pipelines.dialog.agent.template_checks import CHOICES
@@ -14,7 +15,6 @@ from pipelines.dialog.agent.templates import fill, names_in
 from pipelines.dialog.form_values import choices_within, computed, values_of
 from pipelines.dialog.items import settled
 from pipelines.dialog.open_checks import open_check
-from pipelines.dialog.state import Context, Filled, Form, State
 from pipelines.text.language import worded
 from pipelines.text.values.by_language import said_of
 

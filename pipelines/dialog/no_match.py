@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from pipelines.data.dialog.state import Filled
 from pipelines.dialog.next_step import finish, listening, proceed, question, resume, speech
-from pipelines.dialog.state import Filled
 
 if TYPE_CHECKING:
+    from pipelines.data.dialog.state import Form, State
     from pipelines.dialog.agent.agent import Agent
     from pipelines.dialog.next_step import Step
-    from pipelines.dialog.state import Form, State
 
 
 def miss(agent: Agent, state: State) -> Step:

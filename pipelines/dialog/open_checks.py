@@ -6,8 +6,8 @@ import hashlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pipelines.data.dialog.state import Form
     from pipelines.dialog.agent.agent import Agent
-    from pipelines.dialog.state import Form
 
 
 def open_check(agent: Agent, form: Form) -> tuple[str, str]:

@@ -6,18 +6,18 @@ import datetime as dt
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pipelines.dialog import events
-from pipelines.dialog.actions import End, Fulfil, Listen, Say
+from pipelines.data.dialog import events
+from pipelines.data.dialog.actions import End, Fulfil, Listen, Say
+from pipelines.data.dialog.state import State
 from pipelines.dialog.machine import step
 from pipelines.dialog.script_comparison import Outcome, differences, text_differences
-from pipelines.dialog.state import State
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from pipelines.data.understanding import Understanding
     from pipelines.dialog.agent.agent import Agent
     from pipelines.dialog.agent.scripts import Script, Turn
-    from pipelines.stages.understanding import Understanding
 
     Understand = Callable[[str, dt.datetime], Understanding]
 

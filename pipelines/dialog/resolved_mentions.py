@@ -7,6 +7,8 @@ import datetime as dt
 import re
 from typing import TYPE_CHECKING
 
+from pipelines.data.dialog.state import Filled
+from pipelines.data.values import Value, ValueKind
 from pipelines.dialog.agent.allowed import hour_of, refusal
 from pipelines.dialog.agent.form import CLOSED, DICTATED, TEXT
 from pipelines.dialog.agent.templates import names_in
@@ -14,18 +16,17 @@ from pipelines.dialog.agent.value_list import words_of
 from pipelines.dialog.fillers import FILLERS
 from pipelines.dialog.mentions import Mention, is_free
 from pipelines.dialog.slot_types import AMOUNTS, DAY, HOURS, ONE_UNIT, UNITS, as_said, of_type
-from pipelines.dialog.state import Filled
 from pipelines.dialog.told_days import told_days
 from pipelines.text.digit_strings import find_codes
-from pipelines.text.values import Value, ValueKind, find_values
+from pipelines.text.values import find_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from pipelines.data.dialog.events import Understood
+    from pipelines.data.dialog.state import Form
     from pipelines.dialog.agent.agent import Agent
     from pipelines.dialog.agent.form import Intent, Slot
-    from pipelines.dialog.events import Understood
-    from pipelines.dialog.state import Form
 
 _ANY_DAY = dt.datetime(2026, 1, 5, 9, tzinfo=dt.UTC)
 """Pieces of a value are read for what they are, and not for when they are."""

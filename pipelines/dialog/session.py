@@ -11,25 +11,25 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from pipelines.dialog import events
-from pipelines.dialog.actions import Fulfil
+from pipelines.data.dialog import events
+from pipelines.data.dialog.actions import Fulfil
+from pipelines.data.dialog.state import SPEAKER, State
+from pipelines.data.dialog.turn import DialogTurn
 from pipelines.dialog.agent.value_list import spoken_name
 from pipelines.dialog.machine import step
 from pipelines.dialog.slot_answers import is_whole_answer
 from pipelines.dialog.speculative_fulfilment import AheadFulfiller
-from pipelines.dialog.state import SPEAKER, State
 from pipelines.dialog.tools import ToolDesk, tools_of
-from pipelines.dialog.turn import DialogTurn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from pipelines.dialog.actions import Listen
+    from pipelines.data.dialog.actions import Listen
+    from pipelines.data.dialog.lead import Lead
+    from pipelines.data.understanding import Understanding
     from pipelines.dialog.agent.agent import Agent
     from pipelines.dialog.fulfilment import Fulfiller
-    from pipelines.dialog.lead import Lead
     from pipelines.dialog.leader import Leader
-    from pipelines.stages.understanding import Understanding
 
 _ACTS = re.compile(r"^(?:book|reserve|order|rent|hire|get|request|make|arrange|set|report) (?=\w)")
 """First words of intents' names that say nothing of what they are about."""

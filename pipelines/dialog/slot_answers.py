@@ -5,23 +5,23 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from pipelines.data.dialog.state import Filled
+from pipelines.data.values import ValueKind
 from pipelines.dialog.agent.form import TEXT
 from pipelines.dialog.agent.value_list import ValueList, words_of
 from pipelines.dialog.control_words import assent_of, control_of, is_plain_answer, is_whole
 from pipelines.dialog.fillers import fillers
 from pipelines.dialog.sound_alikes import sounding_like
-from pipelines.dialog.state import Filled
 from pipelines.stages.questions import asks
 from pipelines.text.language import spoken_language
-from pipelines.text.values import ValueKind
 
 if TYPE_CHECKING:
-    from pipelines.dialog.actions import Listen
+    from pipelines.data.dialog.actions import Listen
+    from pipelines.data.dialog.events import Understood
+    from pipelines.data.dialog.state import Form
     from pipelines.dialog.agent.agent import Agent
     from pipelines.dialog.agent.form import Slot
     from pipelines.dialog.agent.value_list import Word
-    from pipelines.dialog.events import Understood
-    from pipelines.dialog.state import Form
 
 MAX_CHOICES = 5
 """Values that an answer may mean so that it is asked which one."""

@@ -6,14 +6,14 @@ import datetime as dt
 import re
 from typing import TYPE_CHECKING
 
+from pipelines.data.dialog.state import Filled
+from pipelines.data.values import ValueKind
 from pipelines.dialog.agent.allowed import hour_of
-from pipelines.dialog.state import Filled
 from pipelines.text.language import spoken_language
-from pipelines.text.values import ValueKind
 
 if TYPE_CHECKING:
+    from pipelines.data.values import Value
     from pipelines.dialog.agent.form import Slot
-    from pipelines.text.values import Value
 
 _OLD_SPELLING = re.compile(r"\bto-(morrow|day|night)\b", re.IGNORECASE)
 _NAMES = re.compile(

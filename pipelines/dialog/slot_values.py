@@ -7,6 +7,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from pipelines.data.dialog.state import Filled
+from pipelines.data.values import ValueKind
 from pipelines.dialog.agent.form import CLOSED, TEXT
 from pipelines.dialog.agent.prepositions import preposition_of
 from pipelines.dialog.agent.value_list import spoken_name, words_of
@@ -25,18 +27,16 @@ from pipelines.dialog.fillers import fillers
 from pipelines.dialog.mentions import closed_mentions
 from pipelines.dialog.resolved_mentions import engine_mentions, resolved_mentions
 from pipelines.dialog.slot_answers import answer_to, chosen_value
-from pipelines.dialog.state import Filled
 from pipelines.text.language import worded
-from pipelines.text.values import ValueKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pipelines.data.dialog.events import Understood
+    from pipelines.data.dialog.state import Form
     from pipelines.dialog.agent.agent import Agent
     from pipelines.dialog.agent.form import Slot
-    from pipelines.dialog.events import Understood
     from pipelines.dialog.mentions import Mention
-    from pipelines.dialog.state import Form
 
 _ARTICLES = frozenset(("a", "an", "the", "my", "your", "our"))
 _WEAK_DENIAL = re.compile(r"\bno$")

@@ -6,13 +6,13 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pipelines.dialog.events import Fulfilled, FulfilmentFailed
+from pipelines.data.dialog.events import Fulfilled, FulfilmentFailed
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
-    from pipelines.dialog.actions import Fulfil
-    from pipelines.dialog.events import Progressed
+    from pipelines.data.dialog.actions import Fulfil
+    from pipelines.data.dialog.events import Progressed
     from pipelines.dialog.fulfilment import Fulfiller
 
 

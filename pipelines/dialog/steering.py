@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from pipelines.dialog.actions import Say
+from pipelines.data.dialog.actions import Say
+from pipelines.data.dialog.state import Form
 from pipelines.dialog.agent.form import ITEMS
 from pipelines.dialog.agent.value_list import words_of
 from pipelines.dialog.control_words import Assent, Control, assent_of
@@ -25,14 +26,13 @@ from pipelines.dialog.next_step import (
     spoken_list,
 )
 from pipelines.dialog.no_match import miss
-from pipelines.dialog.state import Form
 from pipelines.text.language import worded
 
 if TYPE_CHECKING:
+    from pipelines.data.dialog.events import Understood
+    from pipelines.data.dialog.state import State
     from pipelines.dialog.agent.agent import Agent
-    from pipelines.dialog.events import Understood
     from pipelines.dialog.next_step import Step
-    from pipelines.dialog.state import State
 
 
 def steer(  # noqa: PLR0911, PLR0912 - one a control

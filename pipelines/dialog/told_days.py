@@ -6,17 +6,17 @@ import datetime as dt
 import re
 from typing import TYPE_CHECKING
 
+from pipelines.data.dialog.state import Filled
+from pipelines.data.values import ValueKind
 from pipelines.dialog.mentions import Mention, is_free
 from pipelines.dialog.slot_types import DAY
-from pipelines.dialog.state import Filled
-from pipelines.text.values import ValueKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pipelines.data.dialog.events import Understood
+    from pipelines.data.dialog.state import Form
     from pipelines.dialog.agent.form import Intent
-    from pipelines.dialog.events import Understood
-    from pipelines.dialog.state import Form
 
 _SHIFT = re.compile(
     r"\b(?:(?P<after>the (?:day after|next day|following day)(?! tomorrow)|(?:a|one) day later)"

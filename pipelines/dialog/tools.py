@@ -9,13 +9,13 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pipelines.dialog.events import MAX_OFFERS, Fulfilled, FulfilmentFailed
-from pipelines.messages import Notice, NoticeCode, ToolCall
+from pipelines.data.dialog.events import MAX_OFFERS, Fulfilled, FulfilmentFailed
+from pipelines.data.messages import Notice, NoticeCode, ToolCall
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
 
-    from pipelines.dialog.actions import Fulfil
+    from pipelines.data.dialog.actions import Fulfil
     from pipelines.dialog.agent.agent import Agent
 
 logger = logging.getLogger(__name__)

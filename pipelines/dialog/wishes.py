@@ -6,17 +6,18 @@ import dataclasses
 import re
 from typing import TYPE_CHECKING
 
+from pipelines.data.dialog.state import Form
+from pipelines.data.understanding import Understanding
+from pipelines.data.values import ValueKind
 from pipelines.dialog.agent.value_list import words_of
 from pipelines.dialog.phrases import Kind, read_phrases
 from pipelines.dialog.slot_values import read_turn
-from pipelines.dialog.state import Form
-from pipelines.stages.understanding import Understanding
-from pipelines.text.values import ValueKind
 
 if TYPE_CHECKING:
+    from pipelines.data.dialog.events import Understood
+    from pipelines.data.understanding import Reading, Slot
+    from pipelines.data.values import Value
     from pipelines.dialog.agent.agent import Agent
-    from pipelines.dialog.events import Understood
-    from pipelines.stages.understanding import Reading, Slot, Value
 
 MIN_CONFIDENCE = 0.5
 """Least confidence in an intent that begins a form."""

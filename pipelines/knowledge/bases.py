@@ -8,10 +8,10 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pipelines.data.recognition import Timing
 from pipelines.errors import ModelError
 from pipelines.knowledge.store.port import DEFAULT_LIMIT, KnowledgeStoreError
 from pipelines.models.known_vectors import KnownVectors
-from pipelines.models.ports import Timing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

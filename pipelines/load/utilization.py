@@ -5,16 +5,16 @@ from __future__ import annotations
 import collections
 from typing import TYPE_CHECKING
 
-from pipelines.messages import Status
-from pipelines.stages.registry import ASR
+from pipelines.data.messages import Status
+from pipelines.data.stages import ASR
 from pipelines.turns.deadlines import speculation_seconds
 from pipelines.turns.observer import TurnObserver
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pipelines.messages import Reply
-    from pipelines.stages.registry import PlannedStage
+    from pipelines.data.messages import Reply
+    from pipelines.data.stages import PlannedStage
     from pipelines.turns.state import TurnSettings
 
 _MAX_KEPT = 1_000

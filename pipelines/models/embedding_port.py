@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from pipelines.models.ports import Timing
+    from pipelines.data.recognition import Timing
 
 MAX_TEXTS = 64
 """Texts of one request."""

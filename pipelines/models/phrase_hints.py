@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
+from pipelines.data.recognition import PhraseHint
 from pipelines.errors import InvalidInputError
-from pipelines.models.ports import PhraseHint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pipelines.models.ports import RecognitionOptions
+    from pipelines.data.recognition import RecognitionOptions
 
 MAX_PHRASES = 1_000
 MAX_CHARACTERS = 60_000

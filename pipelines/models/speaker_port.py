@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from pipelines.models.ports import Timing
+    from pipelines.data.recognition import Timing
 
 WINDOW_SAMPLES = round(1.6 * MODEL_RATE_HZ)
 """Samples of a window; of more the first count."""

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from pipelines.models.ports import Timing
+    from pipelines.data.recognition import Timing
 
 MAX_JUDGED_SECONDS = 8.0
 """Seconds of sound that are judged; what lies before them is left out."""

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from pipelines.models.ports import Hypothesis, RecognitionOptions, Recognizer, Timing
+    from pipelines.data.recognition import Hypothesis, RecognitionOptions, Timing
+    from pipelines.models.ports import Recognizer
 
 logger = logging.getLogger(__name__)
 

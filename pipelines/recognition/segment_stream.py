@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pipelines.audio.formats import MODEL_RATE_HZ
+from pipelines.data.recognition import NO_OPTIONS
 from pipelines.errors import ModelError
 from pipelines.models.bulk import RECOGNITION
-from pipelines.models.ports import NO_OPTIONS
 from pipelines.models.recovery import Recovery
 from pipelines.unexpected_errors import MISTAKE, log_mistake
 
@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from pipelines.data.recognition import Hypothesis, RecognitionOptions
     from pipelines.models.bulk import BulkGate
-    from pipelines.models.ports import Hypothesis, RecognitionOptions, Recognizer
+    from pipelines.models.ports import Recognizer
 
 logger = logging.getLogger(__name__)
 

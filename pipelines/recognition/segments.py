@@ -7,7 +7,7 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pipelines.models.ports import NO_OPTIONS
+from pipelines.data.recognition import NO_OPTIONS
 from pipelines.models.recovery import Recovery
 from pipelines.recognition.segment_stream import SegmentStream, at_once, unheard_of
 from pipelines.unexpected_errors import log_mistake
@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from pipelines.data.recognition import Hypothesis, RecognitionOptions
     from pipelines.errors import ModelError
     from pipelines.models.bulk import BulkGate
-    from pipelines.models.ports import Hypothesis, RecognitionOptions, Recognizer
+    from pipelines.models.ports import Recognizer
 
 logger = logging.getLogger(__name__)
 

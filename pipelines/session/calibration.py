@@ -13,8 +13,8 @@ import numpy as np
 
 from pipelines.audio.decoding import channel_decoder
 from pipelines.audio.formats import MODEL_RATE_HZ
+from pipelines.data.answers import Document
 from pipelines.session.conversation import Conversation, ConversationConfig
-from pipelines.stages.answering import Document
 from pipelines.turns.state import TurnSettings
 
 if TYPE_CHECKING:

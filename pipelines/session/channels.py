@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from pipelines.audio.decoding import ChannelDecoder
-    from pipelines.messages import AwayReason
+    from pipelines.data.messages import AwayReason
     from pipelines.session.conversation import Conversation
 
 

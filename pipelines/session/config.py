@@ -5,21 +5,21 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
+from pipelines.data.recognition import NO_OPTIONS
+from pipelines.data.understanding import UnderstandingOptions
 from pipelines.errors import InvalidInputError
-from pipelines.models.ports import NO_OPTIONS
 from pipelines.stages.answering import check_documents
-from pipelines.stages.understanding import UnderstandingOptions
 from pipelines.turns.state import TurnSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pipelines.audio.formats import AudioFormat
+    from pipelines.data.answers import Document
+    from pipelines.data.recognition import PhraseHint, RecognitionOptions
     from pipelines.dialog.session import DialogSession
-    from pipelines.models.ports import PhraseHint, RecognitionOptions
     from pipelines.speakers.diarization import Diarization
     from pipelines.speech.reply_voice import ReplyVoice
-    from pipelines.stages.answering import Document
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -8,10 +8,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pipelines.audio.formats import MODEL_RATE_HZ
+from pipelines.data.messages import AwayReason, GoingAway, Reply, SpeechBegan, SpeechEnded, Status, Transcript
+from pipelines.data.stages import ASR
 from pipelines.input.audio_input import AudioInput
 from pipelines.input.input_gate import InputGate
 from pipelines.load.workload import Workload
-from pipelines.messages import AwayReason, GoingAway, Reply, SpeechBegan, SpeechEnded, Status, Transcript
 from pipelines.models.contracts import SPEAKER
 from pipelines.models.phrase_hints import with_hints
 from pipelines.recognition.second_opinions import (
@@ -34,7 +35,7 @@ from pipelines.session.speaker_tracker import SpeakerTracker
 from pipelines.session.stage_runner import StageRunner
 from pipelines.session.turn_models import ModelsByTurn
 from pipelines.session.turn_timers import TurnTimers
-from pipelines.stages.registry import ASR, StageRequest
+from pipelines.stages.registry import StageRequest
 from pipelines.turns import deadlines, effects, events, speech_effects
 from pipelines.turns.machine import step
 from pipelines.turns.observer import ObservedConversation
@@ -47,9 +48,10 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from pipelines.data.messages import Message
+    from pipelines.data.recognition import Hypothesis
     from pipelines.errors import ModelError
-    from pipelines.messages import Message
-    from pipelines.models.ports import Hypothesis, Models
+    from pipelines.models.ports import Models
     from pipelines.session.config import ConversationUpdate
     from pipelines.stages.registry import StageRegistry
     from pipelines.turns.events import Window

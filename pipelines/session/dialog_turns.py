@@ -9,27 +9,27 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from pipelines.dialog import events as dialog_events
+from pipelines.data.dialog import events as dialog_events
+from pipelines.data.messages import Interrupted, InterruptionReason, Notice, NoticeCode, Reply
+from pipelines.data.stages import DIALOG, SPEECH
 from pipelines.errors import InvalidInputError
-from pipelines.messages import Interrupted, InterruptionReason, Notice, NoticeCode, Reply
 from pipelines.session.keypad import Keypad
 from pipelines.session.late_turns import LateTurns
 from pipelines.session.running_fulfilments import Fulfilments
 from pipelines.session.silence import SilenceTimer
-from pipelines.stages.registry import DIALOG, SPEECH
 from pipelines.stages.speech_stage import spoken_text
 from pipelines.turns import effects, events
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from pipelines.dialog.actions import Listen
+    from pipelines.data.dialog.actions import Listen
+    from pipelines.data.dialog.turn import DialogTurn
+    from pipelines.data.messages import Message
+    from pipelines.data.stages import StageOutput
     from pipelines.dialog.session import DialogSession
     from pipelines.dialog.tools import ToolResult
-    from pipelines.dialog.turn import DialogTurn
-    from pipelines.messages import Message
     from pipelines.session.config import ConversationConfig
-    from pipelines.stages.registry import StageOutput
     from pipelines.turns.observer import ObservedConversation
     from pipelines.turns.state import State
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pipelines.messages import Reply, Status
+from pipelines.data.messages import Reply, Status
+from pipelines.data.stages import QA
 from pipelines.stages.follow_ups import MAX_EXCHANGES, Exchange
-from pipelines.stages.registry import QA
 
 if TYPE_CHECKING:
-    from pipelines.messages import Message
-    from pipelines.stages.answering import AnswerSearch
+    from pipelines.data.answers import AnswerSearch
+    from pipelines.data.messages import Message
 
 
 class Exchanges:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from pipelines.messages import Status
+from pipelines.data.messages import Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pipelines.messages import Reply
+    from pipelines.data.messages import Reply
 
 WAIT_SECONDS = 1.5
 """Time after the end of a turn from which on the agent asks to wait for it."""

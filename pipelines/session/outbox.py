@@ -6,13 +6,13 @@ import asyncio
 import collections
 from typing import TYPE_CHECKING
 
+from pipelines.data.messages import Notice, NoticeCode, Transcript
 from pipelines.errors import ErrorKind, PipelineError
-from pipelines.messages import Notice, NoticeCode, Transcript
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable
 
-    from pipelines.messages import Message
+    from pipelines.data.messages import Message
 
 MAX_MESSAGES = 256
 

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 from pipelines.audio.encoding import SpeechEncoder
 from pipelines.audio.formats import SPEECH_RATE_HZ
+from pipelines.data.messages import ReplyAudio
+from pipelines.data.speech import Mark
+from pipelines.data.stages import SPEECH
 from pipelines.errors import InvalidInputError, ModelError
-from pipelines.messages import ReplyAudio
 from pipelines.models.contracts import TTS
 from pipelines.speech.reply_voice import DEFAULT_LEAD_SECONDS
 from pipelines.speech.script import sentences_of_text
-from pipelines.speech.synthesis import Mark, Speech, encode, parts
-from pipelines.stages.registry import SPEECH
+from pipelines.speech.synthesis import Speech, encode, parts
 from pipelines.turns import events, speech_effects
 from pipelines.unexpected_errors import MISTAKE, log_mistake
 

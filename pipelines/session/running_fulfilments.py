@@ -7,13 +7,13 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pipelines.dialog import events
+from pipelines.data.dialog import events
 from pipelines.unexpected_errors import log_mistake
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pipelines.dialog.actions import Fulfil
+    from pipelines.data.dialog.actions import Fulfil
     from pipelines.dialog.session import DialogSession
 
 logger = logging.getLogger(__name__)

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from pipelines.data.recognition import SpeakerSpan
     from pipelines.models.bulk import BulkGate
     from pipelines.models.ports import TurnModels
     from pipelines.models.speaker_port import SpeakerModel
     from pipelines.speakers.diarization import Diarization
     from pipelines.speakers.enrolled import EnrolledVoices
-    from pipelines.speakers.spans import SpeakerSpan
 
     class Failed(Protocol):
         """Takes a turn whose speakers are not known."""

@@ -16,8 +16,10 @@ from pipelines.unexpected_errors import MISTAKE, log_mistake
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from pipelines.models.ports import Timing, TurnModels
-    from pipelines.stages.registry import Stage, StageOutput, StageRequest
+    from pipelines.data.recognition import Timing
+    from pipelines.data.stages import StageOutput
+    from pipelines.models.ports import TurnModels
+    from pipelines.stages.registry import Stage, StageRequest
 
 logger = logging.getLogger(__name__)
 

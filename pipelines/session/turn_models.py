@@ -9,7 +9,8 @@ from pipelines.models.contracts import ASR, INTENT_SLOT
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from pipelines.models.ports import IntentModel, Models, PhraseHint, Recognizer, TurnModels
+    from pipelines.data.recognition import PhraseHint
+    from pipelines.models.ports import IntentModel, Models, Recognizer, TurnModels
 
 
 class ModelsByTurn:

@@ -6,9 +6,9 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING, NamedTuple
 
+from pipelines.data.messages import Prompt, Reply, Status
 from pipelines.errors import ModelError
 from pipelines.load.workload import Workload
-from pipelines.messages import Prompt, Reply, Status
 from pipelines.session.conversation import Conversation
 from pipelines.session.shipped_stages import SHIPPED_STAGES
 

@@ -4,30 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pipelines.audio.formats import MODEL_RATE_HZ
+from pipelines.data.recognition import SpeakerSpan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pipelines.models.ports import Speaker, TimedWord
+    from pipelines.data.recognition import Speaker, TimedWord
 
 
 MIN_SILENCE_SAMPLES = round(0.16 * MODEL_RATE_HZ)
 """Silence that belongs to no speaker; shorter ones lie between words."""
 MAX_CHANGE_SAMPLES = round(0.5 * MODEL_RATE_HZ)
 """How far a change of speakers may be from the silence that it lies in: voices are compared over 1.6 s."""
-
-
-@dataclass(frozen=True, slots=True)
-class SpeakerSpan:
-    """Speech of one speaker: samples ``start`` to ``end`` (exclusive), at 16 kHz."""
-
-    start: int
-    end: int
-    speaker: Speaker
 
 
 def within(spans: Sequence[SpeakerSpan], start: int, end: int) -> tuple[SpeakerSpan, ...]:

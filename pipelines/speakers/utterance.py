@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pipelines.audio.formats import MODEL_RATE_HZ
-from pipelines.models.ports import Speaker
+from pipelines.data.recognition import Speaker, SpeakerSpan
 from pipelines.models.speaker_port import WINDOW_SAMPLES
 from pipelines.speakers.clustering import MAX_WINDOWS_AT_ONCE, Voices, tell_apart
-from pipelines.speakers.spans import SpeakerSpan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

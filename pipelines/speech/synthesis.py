@@ -11,6 +11,7 @@ import numpy as np
 
 from pipelines.audio.encoding import SpeechEncoder
 from pipelines.audio.formats import SPEECH_RATE_HZ
+from pipelines.data.speech import Mark
 from pipelines.models.contracts import TTS
 from pipelines.models.synthesis_port import DEFAULT_VOICE
 
@@ -29,19 +30,6 @@ LANGUAGE = "en-US"
 
 MAX_PIECE_BYTES = 32 << 10
 """Of encoded audio that is handed on at a time."""
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """Start of a sentence in the audio.
-
-    Attributes:
-        text: the sentence.
-        seconds: time in the audio.
-    """
-
-    text: str
-    seconds: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,14 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
+from pipelines.data.answers import AnswerSearch
+from pipelines.data.recognition import Timing
+from pipelines.data.stages import QA
 from pipelines.knowledge.bases import NO_BASES
-from pipelines.models.ports import Timing
-from pipelines.stages.answering import AnswerSearch, find_answer
+from pipelines.stages.answering import find_answer
 from pipelines.stages.base_answers import MIN_READ, find_in_bases
 from pipelines.stages.follow_ups import FollowUp, follow_up, points_at
 from pipelines.stages.questions import CONTINUING, asks, question_in
-from pipelines.stages.registry import QA
 from pipelines.stages.table_rows import names_nothing
 
 if TYPE_CHECKING:

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pipelines.data.answers import Answer, AnswerSearch, AnswerSource, Document
+from pipelines.data.recognition import Timing
 from pipelines.errors import ModelError
 from pipelines.models.contracts import EMBED
-from pipelines.models.ports import Timing
 from pipelines.speech.sentences import bounds
 from pipelines.stages.answer_kinds import fits
-from pipelines.stages.answering import Answer, AnswerSearch, AnswerSource, Document, find_answer
+from pipelines.stages.answering import find_answer
 from pipelines.stages.statements import most_like, statements_of
 from pipelines.stages.table_rows import row_in
 

@@ -2,34 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from pipelines.data.speech import SpokenText
+from pipelines.data.stages import DIALOG, NLU, QA, SPEECH
 from pipelines.errors import InvalidInputError
 from pipelines.speech.script import sentences_of_text
-from pipelines.stages.registry import DIALOG, NLU, QA, SPEECH
 from pipelines.stages.wording import answer_in_words
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from pipelines.models.ports import Timing, TurnModels
+    from pipelines.models.ports import TurnModels
     from pipelines.speech.reply_voice import ReplyVoice
     from pipelines.stages.registry import StageConfig, StageRequest
     from pipelines.stages.wording import Wording
-
-
-@dataclass(frozen=True, slots=True)
-class SpokenText:
-    """Spoken text of a reply.
-
-    Attributes:
-        text: "" where nothing is.
-        timing: None: nothing is computed.
-    """
-
-    text: str = ""
-    timing: Timing | None = None
 
 
 class SpeechStage:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from pipelines.stages.registry import NLU
-from pipelines.stages.understanding import Understanding, understand
+from pipelines.data.stages import NLU
+from pipelines.data.understanding import Understanding
+from pipelines.stages.understanding import understand
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

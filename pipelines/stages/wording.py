@@ -9,15 +9,15 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
+from pipelines.data.answers import Document
+from pipelines.data.stages import NLU, QA
+from pipelines.data.understanding import NO_INTENT, Understanding
 from pipelines.speech.sentences import bounds
-from pipelines.stages.answering import Document
-from pipelines.stages.registry import NLU, QA
-from pipelines.stages.understanding import NO_INTENT, Understanding
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pipelines.stages.answering import Answer, AnswerSearch
+    from pipelines.data.answers import Answer, AnswerSearch
     from pipelines.stages.registry import StageRequest
 
 NO_ANSWER = "I could not find that in the documents."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pipelines.models.ports import Alternative
+from pipelines.data.recognition import Alternative
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

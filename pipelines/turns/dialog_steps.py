@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from pipelines.dialog.turn import Cause
-from pipelines.messages import Reply
-from pipelines.stages.registry import DIALOG
+from pipelines.data.dialog.turn import Cause
+from pipelines.data.messages import Reply
+from pipelines.data.stages import DIALOG
 from pipelines.turns import replying
 from pipelines.turns.effects import CancelFulfilment, StartFulfilment
 from pipelines.turns.speculating import dialog_changed
 
 if TYPE_CHECKING:
-    from pipelines.dialog.turn import DialogTurn
-    from pipelines.messages import Message
+    from pipelines.data.dialog.turn import DialogTurn
+    from pipelines.data.messages import Message
     from pipelines.turns.effects import Effect
     from pipelines.turns.events import DialogCommitted, FulfilmentEnded, Prompted
     from pipelines.turns.state import State

@@ -11,10 +11,10 @@ from pipelines.turns.speech_effects import SpeechEffect
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from pipelines.dialog.actions import Fulfil
-    from pipelines.dialog.turn import DialogTurn
-    from pipelines.messages import Message
-    from pipelines.stages.registry import StageOutput
+    from pipelines.data.dialog.actions import Fulfil
+    from pipelines.data.dialog.turn import DialogTurn
+    from pipelines.data.messages import Message
+    from pipelines.data.stages import StageOutput
 
 
 @dataclass(frozen=True, slots=True)

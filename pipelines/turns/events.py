@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pipelines.dialog.turn import DialogTurn
-    from pipelines.models.ports import Hypothesis
-    from pipelines.speakers.spans import SpeakerSpan
-    from pipelines.speech.synthesis import Mark
-    from pipelines.stages.registry import PlannedStage, StageOutput
+    from pipelines.data.dialog.turn import DialogTurn
+    from pipelines.data.recognition import Hypothesis, SpeakerSpan
+    from pipelines.data.speech import Mark
+    from pipelines.data.stages import PlannedStage, StageOutput
     from pipelines.vad.endpointing import EndpointingConfig
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from pipelines.audio.formats import MODEL_RATE_HZ
-from pipelines.messages import EndReason, Notice, NoticeCode, SpeechBegan, SpeechEnded
+from pipelines.data.messages import EndReason, Notice, NoticeCode, SpeechBegan, SpeechEnded
 from pipelines.turns import pausing, replying
 from pipelines.turns.effects import (
     AbandonSegment,

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from pipelines.messages import Notice, NoticeCode
-from pipelines.stages.registry import ASR
+from pipelines.data.messages import Notice, NoticeCode
+from pipelines.data.stages import ASR
 from pipelines.turns.effects import AbandonSegment, Emit
 from pipelines.turns.replying import deadline, unfinished
 from pipelines.turns.speculating import find_speculation

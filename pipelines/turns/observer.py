@@ -6,15 +6,15 @@ import inspect
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pipelines.messages import Reply
-from pipelines.stages.registry import ASR
+from pipelines.data.messages import Reply
+from pipelines.data.stages import ASR
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from pipelines.data.messages import Message
+    from pipelines.data.recognition import Timing
     from pipelines.errors import ModelError
-    from pipelines.messages import Message
-    from pipelines.models.ports import Timing
     from pipelines.turns.effects import SpeculationFate
     from pipelines.turns.state import TurnSettings
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from pipelines.messages import SpeechPaused, SpeechResumed
+from pipelines.data.messages import SpeechPaused, SpeechResumed
 from pipelines.text.digit_strings import ends_in_spelling
 from pipelines.turns.effects import CancelJudgement, Emit, JudgePause
 from pipelines.turns.turn import Pause

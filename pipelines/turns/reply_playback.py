@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from pipelines.messages import (
+from pipelines.data.messages import (
     Interrupted,
     InterruptionReason,
     Notice,
@@ -23,7 +23,7 @@ from pipelines.messages import (
     ReplyResumed,
     Status,
 )
-from pipelines.stages.registry import SPEECH
+from pipelines.data.stages import SPEECH
 from pipelines.turns import events
 from pipelines.turns.echo import words_around
 from pipelines.turns.effects import Emit

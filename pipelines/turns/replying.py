@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from pipelines.messages import Notice, NoticeCode, Prompt, Reply, Status, Transcript
+from pipelines.data.messages import Notice, NoticeCode, Prompt, Reply, Status, Transcript
+from pipelines.data.stages import ASR, DIALOG, SPEECH, PlannedStage
 from pipelines.speakers.spans import main_speaker, within, without_silence
-from pipelines.stages.registry import ASR, DIALOG, SPEECH, PlannedStage
 from pipelines.turns import pausing
 from pipelines.turns.effects import CommitDialog, Emit, SetDeadline, SpeculationFate
 from pipelines.turns.speculating import (
@@ -26,8 +26,8 @@ from pipelines.turns.turn import SecondOpinion, Segment, Speculation, Turn
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pipelines.models.ports import Hypothesis, TimedWord, Timing
-    from pipelines.stages.registry import StageOutput
+    from pipelines.data.recognition import Hypothesis, TimedWord, Timing
+    from pipelines.data.stages import StageOutput
     from pipelines.turns.effects import Effect
     from pipelines.turns.events import (
         DeadlinePassed,

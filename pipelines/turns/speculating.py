@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from pipelines.messages import Reply
+from pipelines.data.messages import Reply
 from pipelines.turns.effects import CountSpeculation, RunStage, SpeculationFate
 from pipelines.turns.turn import Speculation, Turn
 
 if TYPE_CHECKING:
-    from pipelines.stages.registry import PlannedStage
+    from pipelines.data.stages import PlannedStage
     from pipelines.turns.effects import Effect
     from pipelines.turns.state import State
 

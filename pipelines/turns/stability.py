@@ -16,7 +16,7 @@ from pipelines.audio.formats import MODEL_RATE_HZ
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pipelines.models.ports import Hypothesis
+    from pipelines.data.recognition import Hypothesis
     from pipelines.turns.turn import Segment
 
 EARLY_SAMPLES: Final = round(1.7 * MODEL_RATE_HZ)

@@ -14,14 +14,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from pipelines.audio.formats import MODEL_RATE_HZ
+from pipelines.data.stages import SPEECH
 from pipelines.models.turn_end_port import MAX_JUDGED_SECONDS
-from pipelines.stages.registry import SPEECH
 from pipelines.turns.interruption import InterruptionConfig
 from pipelines.vad.endpointing import Endpointer, EndpointingConfig
 from pipelines.vad.turn_end import EndpointingMode
 
 if TYPE_CHECKING:
-    from pipelines.stages.registry import PlannedStage
+    from pipelines.data.stages import PlannedStage
     from pipelines.turns.turn import Turn
     from pipelines.turns.voicing import Voicing
 

@@ -12,17 +12,16 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from pipelines.messages import EndReason, Reply, Transcript
+from pipelines.data.messages import EndReason, Reply, Transcript
 from pipelines.speakers.spans import with_speakers
 from pipelines.turns.alternatives import join_alternatives
 from pipelines.turns.echo import is_echo
 
 if TYPE_CHECKING:
-    from pipelines.dialog.turn import DialogTurn
-    from pipelines.messages import Message
-    from pipelines.models.ports import Alternative, TimedWord, Timing
-    from pipelines.speakers.spans import SpeakerSpan
-    from pipelines.stages.registry import PlannedStage, StageOutput
+    from pipelines.data.dialog.turn import DialogTurn
+    from pipelines.data.messages import Message
+    from pipelines.data.recognition import Alternative, SpeakerSpan, TimedWord, Timing
+    from pipelines.data.stages import PlannedStage, StageOutput
 
 
 MIN_SPEECH_PEAK = 0.7

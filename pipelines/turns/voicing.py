@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 if TYPE_CHECKING:
-    from pipelines.speech.synthesis import Mark
+    from pipelines.data.speech import Mark
 
 CHARACTERS_PER_SECOND = 14.0
 """Pace of speech, for a sentence whose end was not sent yet."""

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
-from pipelines.dialog.events import MAX_OFFERS, Fulfilled, FulfilmentFailed
+from pipelines.data.dialog.events import MAX_OFFERS, Fulfilled, FulfilmentFailed
 from service.fulfilment.http_calls import CallFailedError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pipelines.dialog.actions import Fulfil
+    from pipelines.data.dialog.actions import Fulfil
     from pipelines.dialog.agent.agent import Agent
 
 MAX_VALUES = 50

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 import msgspec
 from anyascii import anyascii
 
+from pipelines.data.dialog.events import Fulfilled
 from pipelines.dialog.agent.templates import names_in, required_names_in, substituted
-from pipelines.dialog.events import Fulfilled
 from service.fulfilment.http_calls import Call, CallFailedError, decoded
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
 
-    from pipelines.dialog.actions import Fulfil
+    from pipelines.data.dialog.actions import Fulfil
     from pipelines.dialog.agent.fulfilments import HomeAssistant
     from service.fulfilment.http_calls import HttpCalls
 

@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pipelines.dialog.events import Fulfilled, Progressed
+from pipelines.data.dialog.events import Fulfilled, Progressed
 from service.fulfilment.chat_completions import MAX_PASSAGE_CHARACTERS, SPOKEN, ChatCompletions
 from service.fulfilment.http_calls import CallFailedError
 from service.fulfilment.spoken_sentences import MAX_SENTENCE_CHARACTERS, SpokenSentences
@@ -16,7 +16,7 @@ from service.fulfilment.spoken_sentences import MAX_SENTENCE_CHARACTERS, SpokenS
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable
 
-    from pipelines.dialog.actions import Fulfil
+    from pipelines.data.dialog.actions import Fulfil
     from pipelines.dialog.agent.fulfilments import LanguageModel
     from service.fulfilment.http_calls import HttpCalls
 

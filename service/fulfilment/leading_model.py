@@ -8,9 +8,9 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from pipelines.data.dialog.lead import Lead
 from pipelines.dialog.agent.fulfilments import SEARCH_TOOL
 from pipelines.dialog.intent_tools import MAX_ARGUMENT_CHARACTERS, CallError, read_arguments, read_call, tools_of
-from pipelines.dialog.lead import Lead
 from pipelines.dialog.leader import LeadError
 from service.fulfilment.chat_completions import MAX_PASSAGE_CHARACTERS, SPOKEN, ChatCompletions
 from service.fulfilment.http_calls import CallFailedError
@@ -19,8 +19,8 @@ from service.fulfilment.spoken_sentences import MAX_SENTENCE_CHARACTERS, SpokenS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pipelines.data.dialog.lead import Wish
     from pipelines.dialog.agent.fulfilments import LeadingModel
-    from pipelines.dialog.lead import Wish
     from pipelines.dialog.leader import Brief
     from service.fulfilment.chat_completions import CallDelta
     from service.fulfilment.http_calls import HttpCalls

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from mcp.shared.exceptions import MCPError
 from mcp.types import CONNECTION_CLOSED, TextContent
 
+from pipelines.data.dialog.events import Fulfilled
 from pipelines.dialog.agent.templates import substituted
-from pipelines.dialog.events import Fulfilled
 from service.fulfilment.http_calls import CallFailedError
 from service.fulfilment.mcp_connection import McpConnection
 from service.fulfilment.spoken_sentences import SpokenSentences
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from mcp.types import CallToolResult
 
-    from pipelines.dialog.actions import Fulfil
+    from pipelines.data.dialog.actions import Fulfil
     from pipelines.dialog.agent.agent import Agent
     from pipelines.dialog.agent.fulfilments import McpTool
     from service.fulfilment.http_calls import HttpCalls

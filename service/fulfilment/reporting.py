@@ -7,14 +7,14 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pipelines.dialog.events import FulfilmentFailed
+from pipelines.data.dialog.events import FulfilmentFailed
 from service.fulfilment.http_calls import CallFailedError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
-    from pipelines.dialog.actions import Fulfil
-    from pipelines.dialog.events import Fulfilled, Progressed
+    from pipelines.data.dialog.actions import Fulfil
+    from pipelines.data.dialog.events import Fulfilled, Progressed
     from pipelines.dialog.fulfilment import Fulfiller
 
 logger = logging.getLogger(__name__)

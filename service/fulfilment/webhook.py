@@ -16,9 +16,9 @@ from service.fulfilment.signature import signature_headers
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
 
-    from pipelines.dialog.actions import Fulfil
+    from pipelines.data.dialog.actions import Fulfil
+    from pipelines.data.dialog.events import Fulfilled, FulfilmentFailed
     from pipelines.dialog.agent.agent import Agent
-    from pipelines.dialog.events import Fulfilled, FulfilmentFailed
     from service.fulfilment.http_calls import HttpCalls
 
 

@@ -7,7 +7,7 @@ import logging
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pipelines.dialog.state import SPEAKER
+from pipelines.data.dialog.state import SPEAKER
 from pipelines.errors import InvalidInputError
 from pipelines.models.contracts import EMBED
 from pipelines.stages.understanding import understand

@@ -12,7 +12,7 @@ from service.sessions.stream_session import EVERY_REASON, StreamSession
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
-    from pipelines.messages import AwayReason, Message
+    from pipelines.data.messages import AwayReason, Message
     from pipelines.session.config import ConversationConfig
     from pipelines.session.conversation import Conversation
     from service.sessions.host import SessionHost

@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from pipelines.messages import AwayReason
+from pipelines.data.messages import AwayReason
 
 if TYPE_CHECKING:
     from typing import Self

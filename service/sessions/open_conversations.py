@@ -9,8 +9,8 @@ import logging
 from typing import TYPE_CHECKING
 
 from pipelines.audio.formats import MODEL_RATE_HZ
+from pipelines.data.messages import AwayReason
 from pipelines.load.workload import Workload
-from pipelines.messages import AwayReason
 from service.admission.capacity import NEWCOMER, SpeechShare
 from service.refusals import SHUTTING_DOWN, NotReadyError
 from service.telemetry.log_context import about

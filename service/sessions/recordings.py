@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
+from pipelines.data.messages import Notice, NoticeCode
 from pipelines.errors import ModelError
-from pipelines.messages import Notice, NoticeCode
 from pipelines.turns.listening import SOFT_LIMIT
 from pipelines.vad.endpointing import EndpointingConfig
 
 if TYPE_CHECKING:
-    from pipelines.messages import Message
+    from pipelines.data.messages import Message
     from pipelines.session.conversation import Conversation
     from pipelines.turns.state import TurnSettings
 

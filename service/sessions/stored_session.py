@@ -9,15 +9,15 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from pipelines.data.dialog.state import Form, State
 from pipelines.dialog.next_step import missing_slot
-from pipelines.dialog.state import Form, State
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from pipelines.data.dialog.state import Context, Filled
     from pipelines.dialog.agent.agent import Agent
     from pipelines.dialog.session import DialogSession
-    from pipelines.dialog.state import Context, Filled
 
 FORMAT = 1
 """Version of the form; sessions of another one begin anew."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
-from pipelines.messages import AwayReason, GoingAway
+from pipelines.data.messages import AwayReason, GoingAway
 from service.refusals import ended_early
 from service.security.principal import current_principal
 from service.sessions.lifetime import Endable, LifetimeWatch
@@ -13,7 +13,7 @@ from service.sessions.lifetime import Endable, LifetimeWatch
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
-    from pipelines.messages import Message
+    from pipelines.data.messages import Message
     from pipelines.session.conversation import Conversation
     from service.admission.quotas import Quotas
     from service.sessions.lifetime import Limits

@@ -19,7 +19,7 @@ from prometheus_client import (
 )
 
 from pipelines.audio.formats import MODEL_RATE_HZ
-from pipelines.messages import (
+from pipelines.data.messages import (
     EndReason,
     Interrupted,
     InterruptionReason,
@@ -34,9 +34,9 @@ from pipelines.turns.observer import TurnObserver
 from service.telemetry.call_observer import CallObserver
 
 if TYPE_CHECKING:
+    from pipelines.data.messages import Message
+    from pipelines.data.recognition import Timing
     from pipelines.errors import ModelError
-    from pipelines.messages import Message
-    from pipelines.models.ports import Timing
     from pipelines.turns.state import TurnSettings
     from service.telemetry.call_observer import Refusal
 

@@ -20,9 +20,9 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from pipelines.messages import Reply, SpeechBegan, SpeechEnded
+from pipelines.data.messages import Reply, SpeechBegan, SpeechEnded
+from pipelines.data.stages import ASR
 from pipelines.models.trace_context import traced_by
-from pipelines.stages.registry import ASR
 from pipelines.turns.observer import TurnObserver
 from service.telemetry.call_observer import CallObserver
 
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.trace.export import SpanExporter
     from opentelemetry.trace import Span, Tracer
 
+    from pipelines.data.messages import Message
+    from pipelines.data.recognition import Timing
     from pipelines.errors import ModelError
-    from pipelines.messages import Message
-    from pipelines.models.ports import Timing
     from pipelines.turns.state import TurnSettings
     from service.telemetry.call_observer import Refusal
 

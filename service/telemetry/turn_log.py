@@ -6,13 +6,13 @@ import collections
 import logging
 from typing import TYPE_CHECKING
 
-from pipelines.messages import Reply
+from pipelines.data.messages import Reply
 from pipelines.turns.effects import SpeculationFate
 from pipelines.turns.observer import TurnObserver
 
 if TYPE_CHECKING:
-    from pipelines.dialog.turn import DialogTurn
-    from pipelines.messages import Message
+    from pipelines.data.dialog.turn import DialogTurn
+    from pipelines.data.messages import Message
     from pipelines.turns.state import TurnSettings
 
 logger = logging.getLogger(__name__)

@@ -8,9 +8,9 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from pipelines import messages
 from pipelines.audio.encoding import SpeechFormat
 from pipelines.audio.formats import AudioFormat
+from pipelines.data import messages
 from pipelines.errors import InvalidInputError, PipelineError
 from pipelines.models.contracts import TTS
 from pipelines.session.config import ConversationConfig
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
     from pipelines.audio.formats import Encoding
-    from pipelines.messages import Message
+    from pipelines.data.messages import Message
     from pipelines.session.conversation import Conversation
     from service.sessions.host import SessionHost
     from service.telephone.recordings import Recorder, Recording

@@ -13,8 +13,8 @@ import tritonclient.grpc.aio as triton_client
 
 import vivavoce
 from demo.manifest import utterances
+from pipelines.data.predictions import AnswerSpan
 from pipelines.errors import ModelUnavailableError
-from pipelines.models.ports import AnswerSpan
 from pipelines.models.triton import TritonAnswers, TritonClient, TritonIntents
 from pipelines.session.calibration import recorded_utterances
 from service.admission.capacity import NEWCOMER

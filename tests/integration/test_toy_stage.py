@@ -12,12 +12,13 @@ import tritonclient.grpc.aio as triton
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 import vivavoce
+from pipelines.data.recognition import Timing
+from pipelines.data.stages import NLU, StageResult
 from pipelines.models.contracts import EngineContract
-from pipelines.models.ports import Timing
 from pipelines.models.shipped import SHIPPED
 from pipelines.models.versions.probes import MalformedAnswerError
 from pipelines.session.shipped_stages import SHIPPED_STAGES
-from pipelines.stages.registry import NLU, Stage, StageRegistry, StageResult
+from pipelines.stages.registry import Stage, StageRegistry
 from service.app import Registries, serving
 from service.config import ServiceConfig
 from tests.pages import blocks, page

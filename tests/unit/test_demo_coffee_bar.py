@@ -12,9 +12,9 @@ import pytest
 import demo
 from demo.coffee_bar import FOLDER, TURNS, serve_bar
 from demo.counter import MAX_AGE_SECONDS, Counter, is_signed, open_counter
-from pipelines.dialog.actions import Fulfil
+from pipelines.data.dialog.actions import Fulfil
+from pipelines.data.dialog.events import Fulfilled, FulfilmentFailed
 from pipelines.dialog.agent.folder import read_agent
-from pipelines.dialog.events import Fulfilled, FulfilmentFailed
 from service.fulfilment.fulfillers import fulfillers_of
 from service.fulfilment.http_calls import HttpCalls
 from service.fulfilment.signature import signature_headers

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 import numpy as np
 
 from benchmarks.alternatives.naive_engines import Answerer, Transcriber, Understander
+from pipelines.data.predictions import AnswerSpan, IntentPrediction
+from pipelines.data.recognition import NO_OPTIONS, Hypothesis, Timing
 from pipelines.models.languages import ENGLISH
-from pipelines.models.ports import NO_OPTIONS, AnswerSpan, Hypothesis, IntentPrediction, Timing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from pipelines.models.ports import PhraseHint, RecognitionOptions
+    from pipelines.data.recognition import PhraseHint, RecognitionOptions
 
     T = TypeVar("T")
 

@@ -15,7 +15,7 @@ from modelkit.evaluation.local import MAX_WINDOWS
 from modelkit.training.saved import load_intents, load_spans
 from modelkit.triton_models import VERSION
 from pipelines.audio.formats import MODEL_RATE_HZ
-from pipelines.models.ports import SlotSpan
+from pipelines.data.predictions import SlotSpan
 
 if TYPE_CHECKING:
     from pathlib import Path

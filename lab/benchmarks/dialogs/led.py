@@ -16,8 +16,9 @@ from rapidfuzz import fuzz
 
 import vivavoce
 from benchmarks.dialogs.partner import NoReplyError, talking
+from pipelines.data.values import ValueKind
 from pipelines.dialog.rehearsal import CLOCK
-from pipelines.text.values import ValueKind, find_values
+from pipelines.text.values import find_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from pipelines.data.values import ValueKind
 from pipelines.dialog.agent.examples import Examples
 from pipelines.dialog.agent.expressions import ExpressionError, parse
 from pipelines.dialog.agent.form import CLOSED, ITEMS
 from pipelines.dialog.agent.prepositions import prepositions_of
-from pipelines.text.values import ValueKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,9 +6,9 @@ import datetime as dt
 import re
 from typing import TYPE_CHECKING
 
+from pipelines.data.values import ValueKind
 from pipelines.dialog.agent.form import DICTATED, TEXT, WEEKDAYS, Allowed
 from pipelines.text.language import worded
-from pipelines.text.values import ValueKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from pipelines.data.values import ValueKind
 from pipelines.dialog.agent.allowed import faults_of
 from pipelines.dialog.agent.computed_checks import faults_of_computed
 from pipelines.dialog.agent.condition_checks import circles_of, faults_of_condition
@@ -12,7 +13,6 @@ from pipelines.dialog.agent.form import CLOSED
 from pipelines.dialog.agent.fulfilment_checks import faults_of_fulfilments
 from pipelines.dialog.agent.item_checks import faults_of_items
 from pipelines.dialog.agent.template_checks import CHOICES, faults_of_template
-from pipelines.text.values import ValueKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

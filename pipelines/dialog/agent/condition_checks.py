@@ -6,11 +6,11 @@ import datetime as dt
 import re
 from typing import TYPE_CHECKING
 
+from pipelines.data.values import ValueKind
 from pipelines.dialog.agent.allowed import refusal
 from pipelines.dialog.agent.conditions import compared, holds, other_of
 from pipelines.dialog.agent.expressions import as_number
 from pipelines.dialog.agent.form import CLOSED, ITEMS
-from pipelines.text.values import ValueKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from pipelines.data.values import Value
     from pipelines.dialog.agent.value_list import ValueList
-    from pipelines.text.values import Value
 
 MAX_EXAMPLES = 2_000
 """Sentences of an agent that texts are compared with, as many of each intent; an engine is trained on more."""

@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
+from pipelines.data.values import ValueKind
 from pipelines.dialog.agent.fulfilments import Fulfilment, LeadingModel
 from pipelines.text.language import ENGLISH, LANGUAGES, language_of
-from pipelines.text.values import ValueKind
 
 MAX_TEXT_CHARACTERS = 1_000
 MAX_PROMPTS = 10

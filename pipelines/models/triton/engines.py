@@ -13,19 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pipelines.data.predictions import AnswerSpan, IntentPrediction, SlotSpan
+from pipelines.data.recognition import NO_OPTIONS, Alternative, Hypothesis, TimedWord
 from pipelines.errors import InvalidInputError, ModelError
 from pipelines.models.contracts import ASR, INTENT_SLOT, PUNCTUATION, QA
 from pipelines.models.languages import ENGLISH, read_languages
 from pipelines.models.phrase_hints import read_hints
-from pipelines.models.ports import (
-    NO_OPTIONS,
-    Alternative,
-    AnswerSpan,
-    Hypothesis,
-    IntentPrediction,
-    SlotSpan,
-    TimedWord,
-)
 from pipelines.models.triton.packing import tensor, timing
 
 if TYPE_CHECKING:
@@ -34,7 +27,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import tritonclient.grpc.aio as triton
 
-    from pipelines.models.ports import PhraseHint, RecognitionOptions
+    from pipelines.data.recognition import PhraseHint, RecognitionOptions
     from pipelines.models.triton.client import TritonClient
 
 logger = logging.getLogger(__name__)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import tritonclient.grpc.aio as triton
 
-from pipelines.models.ports import Timing
+from pipelines.data.recognition import Timing
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,7 +8,7 @@ import inspect
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from pipelines.models.ports import NO_OPTIONS
+from pipelines.data.recognition import NO_OPTIONS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Iterator
@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from pipelines.data.recognition import Hypothesis, RecognitionOptions
     from pipelines.models.languages import Languages
-    from pipelines.models.ports import Hypothesis, RecognitionOptions, Recognizer, SpeechSequence
+    from pipelines.models.ports import Recognizer, SpeechSequence
 
 ModelT = TypeVar("ModelT")
 

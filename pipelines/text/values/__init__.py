@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipelines.text.values.model import CallerClock, Value, ValueKind, read_clock
+from pipelines.text.values.model import read_clock
 from pipelines.text.values.resolver import find_values, resolve
 
-__all__ = ["CallerClock", "Value", "ValueKind", "find_values", "read_clock", "resolve"]
+__all__ = ["find_values", "read_clock", "resolve"]

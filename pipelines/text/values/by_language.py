@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from pipelines.data.values import Value, ValueKind
 from pipelines.text.language import language_of, spoken_language
-from pipelines.text.values.model import Value, ValueKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

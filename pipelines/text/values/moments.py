@@ -6,10 +6,10 @@ import datetime as dt
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from pipelines.data.values import ValueKind
 from pipelines.text.values.clock_times import DAY_PARTS, HOURS, NOON, ClockTime, bare_hour, clock_time, day_part
 from pipelines.text.values.dates import WEEKDAYS, Day, date, one_day, shifted, weekday_after
 from pipelines.text.values.durations import Duration, duration
-from pipelines.text.values.model import ValueKind
 
 if TYPE_CHECKING:
     from pipelines.text.values.tokens import Tokens

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pipelines.text.values.model import ValueKind
+from pipelines.data.values import ValueKind
 from pipelines.text.values.numerals import number, ordinal, plain
 
 if TYPE_CHECKING:

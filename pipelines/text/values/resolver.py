@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pipelines.data.values import Value, ValueKind
 from pipelines.text.language import ENGLISH
 from pipelines.text.values.by_language import find_values_in
 from pipelines.text.values.clock_times import TIME_WORDS
 from pipelines.text.values.dates import DATE_WORDS, MAX_DAY, impossible_day, next_day_of_month
 from pipelines.text.values.durations import UNIT_WORDS, duration
-from pipelines.text.values.model import Value, ValueKind
 from pipelines.text.values.moments import moment
 from pipelines.text.values.numerals import NUMBER_WORDS, UNITS
 from pipelines.text.values.quantities import MONEY_SIGNS, quantity

@@ -8,8 +8,8 @@ import dataclasses
 import functools
 from typing import TYPE_CHECKING
 
+from pipelines.data.messages import AwayReason
 from pipelines.errors import InvalidInputError
-from pipelines.messages import AwayReason
 from pipelines.models.contracts import ASR, TTS
 from pipelines.session.typed_turn import answer_typed
 from service.api.vivavoce import converters
@@ -37,7 +37,7 @@ from vivavoce.v1 import conversation_pb2 as pb
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 
-    from pipelines.messages import Message
+    from pipelines.data.messages import Message
     from pipelines.session.conversation import Conversation
     from service.admission.quotas import Quotas
     from service.sessions.commands import Command

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 from google.protobuf import duration_pb2
 
-from pipelines import messages
 from pipelines.audio.formats import MODEL_RATE_HZ, AudioFormat
+from pipelines.data import messages
+from pipelines.data.answers import Document
+from pipelines.data.recognition import PhraseHint, RecognitionOptions
 from pipelines.errors import InvalidInputError
 from pipelines.models.phrase_hints import check_alternatives, read_hints
-from pipelines.models.ports import PhraseHint, RecognitionOptions
 from pipelines.session.conversation import ConversationConfig
-from pipelines.stages.answering import Document, check_documents
+from pipelines.stages.answering import check_documents
 from pipelines.turns.state import TurnSettings
 from service.api.vivavoce.encodings import to_encoding
 from service.api.vivavoce.endpointing import seconds, to_endpointing

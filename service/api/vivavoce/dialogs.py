@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pipelines.dialog.turn import Cause
+from pipelines.data.dialog.turn import Cause
 from pipelines.errors import InvalidInputError
 from vivavoce.v1 import reply_pb2
 
 if TYPE_CHECKING:
-    from pipelines.dialog.turn import DialogTurn
+    from pipelines.data.dialog.turn import DialogTurn
     from vivavoce.v1 import conversation_pb2 as pb
 
 _ENDS = {

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from google.protobuf import duration_pb2, struct_pb2
 
-from pipelines import messages
-from pipelines.stages.registry import ASR, NLU, QA
+from pipelines.data import messages
+from pipelines.data.stages import ASR, NLU, QA
 from service.api.vivavoce.dialogs import to_dialog
 from service.api.vivavoce.understood import to_intent, to_reading, to_slot, to_value
 from vivavoce.v1 import reply_pb2
@@ -15,8 +15,8 @@ from vivavoce.v1 import reply_pb2
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pipelines.models.ports import Speaker, Timing
-    from pipelines.stages.answering import Answer, AnswerSource
+    from pipelines.data.answers import Answer, AnswerSource
+    from pipelines.data.recognition import Speaker, Timing
 
 _STAGES = {
     ASR: reply_pb2.STAGE_ASR,

@@ -17,7 +17,8 @@ from service.grpc_server.response_writer import write
 from vivavoce.v1 import conversation_pb2 as pb
 
 if TYPE_CHECKING:
-    from pipelines.speech.synthesis import AudioPiece, Mark
+    from pipelines.data.speech import Mark
+    from pipelines.speech.synthesis import AudioPiece
     from service.grpc_server.errors import Context
     from service.sessions.host import SessionHost
 

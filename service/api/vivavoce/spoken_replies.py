@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from google.protobuf import duration_pb2
 
-from pipelines import messages
+from pipelines.data import messages
 from pipelines.errors import InvalidInputError
 from pipelines.speech.reply_voice import DEFAULT_LEAD_SECONDS, ReplyVoice
 from pipelines.speech.script import check_speed

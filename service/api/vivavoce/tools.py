@@ -9,7 +9,7 @@ from service.api.vivavoce.replies import to_duration
 from vivavoce.v1 import conversation_pb2 as pb
 
 if TYPE_CHECKING:
-    from pipelines.messages import ToolCall
+    from pipelines.data.messages import ToolCall
 
 
 def to_tool_call(call: ToolCall) -> pb.ConverseResponse:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import datetime as dt
 from typing import TYPE_CHECKING
 
+from pipelines.data.understanding import UnderstandingOptions
+from pipelines.data.values import ValueKind
 from pipelines.errors import InvalidInputError
-from pipelines.stages.understanding import UnderstandingOptions
-from pipelines.text.values import ValueKind, read_clock
+from pipelines.text.values import read_clock
 from vivavoce.v1 import reply_pb2
 
 if TYPE_CHECKING:
-    from pipelines.stages.understanding import Reading, Slot, Understanding
-    from pipelines.text.values import Value
+    from pipelines.data.understanding import Reading, Slot, Understanding
+    from pipelines.data.values import Value
     from vivavoce.v1 import conversation_pb2 as pb
 
 MAX_INTENTS = 10

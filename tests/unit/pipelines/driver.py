@@ -1,11 +1,11 @@
 """Drives the pure machine of `pipelines.turns` as a conversation would."""
 
-from pipelines.models.ports import Hypothesis, Timing
+from pipelines.data.answers import Answer, AnswerSearch, Document
+from pipelines.data.recognition import Hypothesis, Timing
+from pipelines.data.stages import NLU, QA
+from pipelines.data.understanding import Understanding
 from pipelines.session.config import ConversationConfig
 from pipelines.session.shipped_stages import SHIPPED_STAGES
-from pipelines.stages.answering import Answer, AnswerSearch, Document
-from pipelines.stages.registry import NLU, QA
-from pipelines.stages.understanding import Understanding
 from pipelines.turns import effects, events
 from pipelines.turns.machine import step
 from pipelines.turns.state import State, TurnSettings

@@ -6,18 +6,10 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from pipelines.data.predictions import AnswerSpan, IntentPrediction, SlotSpan
+from pipelines.data.recognition import NO_OPTIONS, Alternative, Hypothesis, PhraseHint, Timing
 from pipelines.errors import ModelError
 from pipelines.models.languages import ENGLISH, Languages
-from pipelines.models.ports import (
-    NO_OPTIONS,
-    Alternative,
-    AnswerSpan,
-    Hypothesis,
-    IntentPrediction,
-    PhraseHint,
-    SlotSpan,
-    Timing,
-)
 from pipelines.models.turn_end_port import TurnEnd
 from tests.unit.pipelines.speech.fake_synthesizer import FakeSynthesizer
 
@@ -27,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from pipelines.models.ports import RecognitionOptions
+    from pipelines.data.recognition import RecognitionOptions
     from pipelines.models.synthesis_port import SpeechPart
 
 INSTANT = Timing(0.0, 0.001)

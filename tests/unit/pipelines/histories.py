@@ -22,12 +22,12 @@ import soundfile
 
 from pipelines.audio.encoding import SpeechEncoder, SpeechFormat
 from pipelines.audio.formats import AudioFormat, Encoding
+from pipelines.data.answers import Document
+from pipelines.data.recognition import RecognitionOptions
 from pipelines.dialog.session import DialogSession
-from pipelines.models.ports import RecognitionOptions
 from pipelines.session.config import ConversationConfig, ConversationUpdate
 from pipelines.session.conversation import Conversation
 from pipelines.speech.reply_voice import ReplyVoice
-from pipelines.stages.answering import Document
 from pipelines.turns.state import TurnSettings
 from pipelines.vad.endpointing import EndpointingConfig
 from pipelines.vad.turn_end import EndpointingMode

@@ -6,9 +6,10 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pipelines.data.predictions import AnswerSpan, IntentPrediction, SlotSpan
+from pipelines.data.recognition import NO_OPTIONS, Hypothesis
 from pipelines.errors import ModelError
 from pipelines.models.languages import ENGLISH
-from pipelines.models.ports import NO_OPTIONS, AnswerSpan, Hypothesis, IntentPrediction, SlotSpan
 from pipelines.models.turn_end_port import TurnEnd
 from tests.unit.pipelines.fakes import INSTANT
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from pipelines.models.ports import RecognitionOptions
+    from pipelines.data.recognition import RecognitionOptions
     from tests.unit.pipelines.conversation_plans import Plan
 
 SPEECH, SILENCE = 1.0, 0.0

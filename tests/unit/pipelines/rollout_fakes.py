@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pipelines.data.messages import Reply
+from pipelines.data.predictions import AnswerSpan, IntentPrediction
 from pipelines.errors import InvalidInputError, ModelControlError, ModelUnavailableError
-from pipelines.messages import Reply
-from pipelines.models.ports import AnswerSpan, IntentPrediction
 from pipelines.models.shipped import SHIPPED
 from pipelines.models.versions.rollout import Rollout
 from pipelines.session.conversation import Conversation, ConversationConfig

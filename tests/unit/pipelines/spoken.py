@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pipelines.audio.formats import AudioFormat, Encoding
+from pipelines.data.answers import Document
+from pipelines.data.messages import Interrupted, Message, Reply, ReplyAudio
+from pipelines.data.predictions import AnswerSpan, IntentPrediction
+from pipelines.data.recognition import Timing
 from pipelines.load.workload import Workload
-from pipelines.messages import Interrupted, Message, Reply, ReplyAudio
-from pipelines.models.ports import AnswerSpan, IntentPrediction, Timing
 from pipelines.session.config import ConversationConfig
 from pipelines.session.conversation import Conversation
 from pipelines.speech.reply_voice import ReplyVoice
-from pipelines.stages.answering import Document
 from pipelines.turns.state import TurnSettings
 from tests.unit.pipelines.fakes import FakeModels, ScriptedVoice
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipelines.models.ports import Alternative
+from pipelines.data.recognition import Alternative
 from pipelines.turns.alternatives import join_alternatives
 
 TEA = (Alternative("tea", 0.6), Alternative("tee", 0.4))

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from pipelines.messages import (
+from pipelines.data.messages import (
     Interrupted,
     InterruptionReason,
     Reply,

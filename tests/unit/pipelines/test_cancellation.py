@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable
 import numpy as np
 import pytest
 
+from pipelines.data.recognition import Hypothesis
 from pipelines.errors import ModelError
 from pipelines.load.workload import Workload
-from pipelines.models.ports import Hypothesis
 from pipelines.recognition.segment_stream import SegmentStream
 from pipelines.session.conversation import Conversation, ConversationConfig
 from pipelines.session.stage_runner import StageRunner

@@ -9,13 +9,15 @@ import numpy as np
 import pytest
 
 from pipelines.audio.formats import AudioFormat, Encoding
+from pipelines.data.answers import Document
+from pipelines.data.messages import Message, Notice, Reply, SpeechEnded, Status, Transcript
+from pipelines.data.predictions import AnswerSpan
+from pipelines.data.recognition import NO_OPTIONS, PhraseHint, RecognitionOptions
 from pipelines.errors import InvalidInputError
 from pipelines.load.workload import Workload
-from pipelines.messages import Message, Notice, Reply, SpeechEnded, Status, Transcript
-from pipelines.models.ports import NO_OPTIONS, AnswerSpan, PhraseHint, RecognitionOptions
 from pipelines.session.conversation import Conversation, ConversationConfig
 from pipelines.session.outbox import MAX_MESSAGES, Outbox, SlowReaderError
-from pipelines.stages.answering import Document, find_answer
+from pipelines.stages.answering import find_answer
 from pipelines.turns.observer import TurnObserver
 from pipelines.turns.state import TurnSettings
 from pipelines.unexpected_errors import MISTAKE

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from pipelines.audio.formats import AudioFormat, Encoding
+from pipelines.data.messages import Notice, NoticeCode
 from pipelines.errors import UndecodableAudioError
-from pipelines.messages import Notice, NoticeCode
 from pipelines.session.conversation import Conversation, ConversationConfig
 from tests import virtual_time
 from tests.unit.pipelines.container_audio import melody, recording

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.messages import Reply
+from pipelines.data.answers import Answer, AnswerSearch, Document
+from pipelines.data.messages import Reply
+from pipelines.data.stages import QA
 from pipelines.session.config import ConversationConfig
 from pipelines.session.conversation import Conversation
 from pipelines.session.exchanges import Exchanges
-from pipelines.stages.answering import Answer, AnswerSearch, Document
 from pipelines.stages.follow_ups import MAX_EXCHANGES, Exchange, follow_up
 from pipelines.stages.noun_phrases import phrases_of
-from pipelines.stages.registry import QA
 from tests.unit.pipelines.fakes import FakeModels
 
 TOWER = Exchange("How high is the old tower?", "34 metres")

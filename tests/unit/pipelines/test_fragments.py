@@ -2,8 +2,8 @@
 
 import pytest
 
-from pipelines.messages import Reply, Status, Transcript
-from pipelines.stages.registry import ASR, NLU, QA
+from pipelines.data.messages import Reply, Status, Transcript
+from pipelines.data.stages import ASR, NLU, QA
 from pipelines.turns import effects, events
 from pipelines.turns.listening import PAUSE_LIMIT
 from pipelines.vad.endpointing import EndpointingConfig

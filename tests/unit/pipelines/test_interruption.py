@@ -2,8 +2,8 @@
 
 import pytest
 
+from pipelines.data.messages import EndReason
 from pipelines.errors import InvalidInputError
-from pipelines.messages import EndReason
 from pipelines.turns.interruption import BACKCHANNELS, InterruptionConfig, Verdict, is_backchannel, verdict
 from pipelines.turns.turn import Segment, Turn
 

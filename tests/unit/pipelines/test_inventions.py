@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.messages import Reply, SpeechEnded, Transcript
-from pipelines.models.ports import Hypothesis
+from pipelines.data.messages import Reply, SpeechEnded, Transcript
+from pipelines.data.recognition import Hypothesis
 from pipelines.turns import effects, events
 from pipelines.vad.endpointing import EndpointingConfig
 from tests.unit.pipelines.driver import COST, Driver

@@ -7,14 +7,15 @@ import numpy as np
 import pytest
 
 from pipelines.audio.formats import AudioFormat, Encoding
+from pipelines.data.answers import Document
+from pipelines.data.messages import Message, Notice, Reply, SpeechEnded, SpeechPaused, SpeechResumed
+from pipelines.data.predictions import IntentPrediction
+from pipelines.data.recognition import PhraseHint
 from pipelines.errors import InvalidInputError
 from pipelines.load.workload import Workload
-from pipelines.messages import Message, Notice, Reply, SpeechEnded, SpeechPaused, SpeechResumed
-from pipelines.models.ports import IntentPrediction, PhraseHint
 from pipelines.models.turn_end_port import TurnEnd
 from pipelines.session.config import ConversationConfig, ConversationUpdate
 from pipelines.session.conversation import Conversation
-from pipelines.stages.answering import Document
 from pipelines.turns.observer import TurnObserver
 from pipelines.turns.state import TurnSettings
 from pipelines.vad.endpointing import EndpointingConfig

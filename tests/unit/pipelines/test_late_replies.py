@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pipelines.dialog.actions import Fulfil
+from pipelines.data.answers import Document
+from pipelines.data.dialog.actions import Fulfil
+from pipelines.data.dialog.turn import Cause
+from pipelines.data.messages import Interrupted, Notice, Reply, ReplyAudio, Status
+from pipelines.data.speech import SpokenText
+from pipelines.data.stages import DIALOG, NLU, PlannedStage
 from pipelines.dialog.session import DialogSession
-from pipelines.dialog.turn import Cause
 from pipelines.errors import ModelError
-from pipelines.messages import Interrupted, Notice, Reply, ReplyAudio, Status
 from pipelines.session.config import ConversationConfig
 from pipelines.session.conversation import Conversation
 from pipelines.session.typed_turn import answer_typed
 from pipelines.speech.reply_voice import ReplyVoice
-from pipelines.stages.answering import Document
-from pipelines.stages.registry import DIALOG, NLU, PlannedStage
-from pipelines.stages.speech_stage import SpokenText
 from pipelines.turns import effects, events, speech_effects
 from pipelines.turns.state import TurnSettings
 from tests import virtual_time
@@ -32,7 +32,7 @@ from tests.unit.pipelines.fakes import FakeModels
 from tests.unit.pipelines.spoken import SpeakingModels, spoken_session
 
 if TYPE_CHECKING:
-    from pipelines.models.ports import IntentPrediction
+    from pipelines.data.predictions import IntentPrediction
 
 GUIDE = (Document("guide", "Paris is the capital of France."),)
 IN_ORDER = (PlannedStage(NLU), PlannedStage("order", (NLU,), in_order=True), PlannedStage("extra", (NLU,)))

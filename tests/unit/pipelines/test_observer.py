@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pipelines.messages import Interrupted, Reply, SpeechBegan, SpeechEnded
+from pipelines.data.messages import Interrupted, Reply, SpeechBegan, SpeechEnded
 from pipelines.turns.observer import TurnObserver, TurnObservers
 from tests import virtual_time
 from tests.unit.pipelines.spoken import SpeakingModels, spoken_session
 
 if TYPE_CHECKING:
+    from pipelines.data.messages import Message
+    from pipelines.data.recognition import Timing
     from pipelines.errors import ModelError
-    from pipelines.messages import Message
-    from pipelines.models.ports import Timing
 
 ONE_TURN = ((0.3, 0.0), (1.0, 0.9), (60.0, 0.0))
 

@@ -1,8 +1,8 @@
 """The pure machine: in which order turns that are worked on side by side are told."""
 
-from pipelines.messages import Reply, SpeechBegan, SpeechEnded, Status, Transcript
-from pipelines.models.ports import Hypothesis
-from pipelines.stages.registry import NLU, QA
+from pipelines.data.messages import Reply, SpeechBegan, SpeechEnded, Status, Transcript
+from pipelines.data.recognition import Hypothesis
+from pipelines.data.stages import NLU, QA
 from pipelines.turns import effects, events
 from tests.unit.pipelines.driver import COST, FOUND, UNDERSTANDING, Driver, emitted, finished
 

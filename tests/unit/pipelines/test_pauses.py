@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.messages import EndReason, Reply, SpeechEnded, SpeechPaused, SpeechResumed, Status, Transcript
+from pipelines.data.messages import EndReason, Reply, SpeechEnded, SpeechPaused, SpeechResumed, Status, Transcript
 from pipelines.turns import effects, events, listening, pausing
 from pipelines.turns.listening import HARD_LIMIT
 from pipelines.vad.endpointing import EndpointingConfig

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from pipelines.audio.formats import AudioFormat, Encoding
+from pipelines.data.messages import Message, Reply
+from pipelines.data.recognition import NO_OPTIONS, Hypothesis, RecognitionOptions
 from pipelines.load.precedence import MAX_SECONDS, Precedence
 from pipelines.load.workload import Workload
-from pipelines.messages import Message, Reply
-from pipelines.models.ports import NO_OPTIONS, Hypothesis, RecognitionOptions
 from pipelines.session.conversation import Conversation, ConversationConfig
 from tests import virtual_time
 from tests.unit.pipelines.fakes import FakeModels, FakeSequence, ScriptedVoice

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from pipelines.data.answers import Answer, Document
 from pipelines.stages.answer_kinds import fits, states
-from pipelines.stages.answering import Answer, Document
 from pipelines.stages.follow_ups import points_at
 from pipelines.stages.questions import asks, question_in, requests
 from pipelines.stages.statements import days_in, most_like, statements_of

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 
 from pipelines.audio.formats import AudioFormat, Encoding
-from pipelines.errors import InvalidInputError
-from pipelines.load.workload import Workload
-from pipelines.messages import (
+from pipelines.data.answers import Document
+from pipelines.data.messages import (
     Notice,
     NoticeCode,
     Reply,
@@ -24,10 +23,11 @@ from pipelines.messages import (
     Status,
     Transcript,
 )
+from pipelines.data.stages import ASR
+from pipelines.errors import InvalidInputError
+from pipelines.load.workload import Workload
 from pipelines.session.conversation import Conversation, ConversationConfig
 from pipelines.session.outbox import SlowReaderError
-from pipelines.stages.answering import Document
-from pipelines.stages.registry import ASR
 from pipelines.turns.state import TurnSettings
 from tests import virtual_time
 from tests.examples import examples
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine
     from typing import Any
 
-    from pipelines.messages import Message
+    from pipelines.data.messages import Message
 
 FORMAT = AudioFormat(Encoding.LINEAR_PCM, 16_000)
 DOCUMENT = (Document("guide", "Paris is the capital of France."),)

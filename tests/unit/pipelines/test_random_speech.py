@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.messages import Interrupted, Notice, NoticeCode, Reply, Status
-from pipelines.models.ports import Hypothesis
+from pipelines.data.answers import Document
+from pipelines.data.messages import Interrupted, Notice, NoticeCode, Reply, Status
+from pipelines.data.recognition import Hypothesis
+from pipelines.data.speech import SpokenText
+from pipelines.data.stages import NLU, QA, SPEECH
 from pipelines.session.config import ConversationConfig
 from pipelines.session.shipped_stages import SHIPPED_STAGES
 from pipelines.speech.reply_voice import ReplyVoice
-from pipelines.stages.answering import Document
-from pipelines.stages.registry import NLU, QA, SPEECH
-from pipelines.stages.speech_stage import SpokenText
 from pipelines.turns import effects, events, speech_effects
 from pipelines.turns.interruption import InterruptionConfig
 from pipelines.turns.machine import step

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from pipelines.models.ports import NO_OPTIONS, Hypothesis
+from pipelines.data.recognition import NO_OPTIONS, Hypothesis
 from pipelines.recognition.segment_stream import (
     FIRST_REQUEST_SAMPLES,
     MAX_REQUEST_SAMPLES,
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from pipelines.models.ports import RecognitionOptions
+    from pipelines.data.recognition import RecognitionOptions
 
 TENTH = np.zeros(1600, np.float32)
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from pipelines.data.messages import Notice, NoticeCode, Reply, SpeechEnded, Status, Transcript
+from pipelines.data.stages import NLU, QA
 from pipelines.errors import ModelUnavailableError
-from pipelines.messages import Notice, NoticeCode, Reply, SpeechEnded, Status, Transcript
 from pipelines.models.recovery import MAX_REPEATS, RECOVERY_SECONDS
 from pipelines.recognition.segments import Segments
-from pipelines.stages.registry import NLU, QA
 from pipelines.turns.observer import TurnObserver, TurnObservers
 from pipelines.turns.turn import MIN_RECOVERED_BUDGET_SECONDS
 from tests import virtual_time

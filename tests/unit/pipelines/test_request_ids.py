@@ -1,7 +1,7 @@
 """Which request a message answers: the caller's name for it comes back."""
 
-from pipelines.messages import Notice, NoticeCode, Reply, SpeechEnded, Transcript
-from pipelines.stages.registry import NLU, QA
+from pipelines.data.messages import Notice, NoticeCode, Reply, SpeechEnded, Transcript
+from pipelines.data.stages import NLU, QA
 from pipelines.turns import effects, events
 from tests.unit.pipelines.driver import Driver, emitted
 

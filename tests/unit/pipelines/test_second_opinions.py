@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from pipelines.audio.formats import AudioFormat, Encoding
+from pipelines.data.messages import Message, Reply, SpeechEnded, SpeechPaused, Transcript
+from pipelines.data.recognition import RecognitionOptions
 from pipelines.load.workload import Workload
-from pipelines.messages import Message, Reply, SpeechEnded, SpeechPaused, Transcript
 from pipelines.models.contracts import ASR
 from pipelines.models.languages import Languages
-from pipelines.models.ports import RecognitionOptions, TurnModels
 from pipelines.session.config import ConversationConfig, ConversationUpdate
 from pipelines.session.conversation import Conversation
 from pipelines.turns.observer import TurnObserver
@@ -22,6 +23,9 @@ from pipelines.vad.endpointing import EndpointingConfig
 from pipelines.vad.turn_end import EndpointingMode
 from tests import virtual_time
 from tests.unit.pipelines.fakes import FakeModels, ScriptedVoice
+
+if TYPE_CHECKING:
+    from pipelines.models.ports import TurnModels
 
 RATE = 16_000
 BUDGET_SECONDS = 0.3

@@ -4,8 +4,8 @@ import itertools
 
 import pytest
 
-from pipelines.messages import Reply, SpeechBegan, SpeechEnded, Transcript
-from pipelines.models.ports import Hypothesis, TimedWord
+from pipelines.data.messages import Reply, SpeechBegan, SpeechEnded, Transcript
+from pipelines.data.recognition import Hypothesis, TimedWord
 from pipelines.turns import effects, events, listening
 from pipelines.vad.endpointing import EndpointingConfig
 from pipelines.vad.voice_activity import WINDOW_SAMPLES

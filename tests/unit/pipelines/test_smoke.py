@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 import soundfile
 
+from pipelines.data.predictions import AnswerSpan, IntentPrediction, SlotSpan
+from pipelines.data.recognition import Hypothesis
 from pipelines.errors import InvalidInputError
-from pipelines.models.ports import AnswerSpan, Hypothesis, IntentPrediction, SlotSpan
 from pipelines.models.shipped import SHIPPED
 from pipelines.models.versions.probes import (
     AnswerProbe,

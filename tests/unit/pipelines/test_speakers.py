@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from pipelines.audio.formats import AudioFormat, Encoding
+from pipelines.data.messages import Message, Reply, SpeechEnded, Transcript
+from pipelines.data.recognition import Speaker
 from pipelines.errors import ModelError
-from pipelines.messages import Message, Reply, SpeechEnded, Transcript
 from pipelines.models.contracts import SPEAKER
-from pipelines.models.ports import Speaker
 from pipelines.models.speaker_port import SpeakerEmbeddings
 from pipelines.session.config import ConversationConfig
 from pipelines.session.conversation import Conversation

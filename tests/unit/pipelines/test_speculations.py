@@ -2,9 +2,9 @@
 
 import pytest
 
-from pipelines.messages import Notice, Reply, SpeechEnded, Status, Transcript
-from pipelines.stages.answering import AnswerSearch
-from pipelines.stages.registry import NLU, QA
+from pipelines.data.answers import AnswerSearch
+from pipelines.data.messages import Notice, Reply, SpeechEnded, Status, Transcript
+from pipelines.data.stages import NLU, QA
 from pipelines.turns import effects, events
 from pipelines.vad.endpointing import EndpointingConfig
 from tests.unit.pipelines.driver import CACHED, UNDERSTANDING, Driver, emitted, finished

@@ -1,8 +1,10 @@
 import pytest
 
+from pipelines.data.answers import Document
+from pipelines.data.predictions import AnswerSpan
+from pipelines.data.recognition import Timing
 from pipelines.errors import ModelError
-from pipelines.models.ports import AnswerSpan, Timing
-from pipelines.stages.answering import Document, find_answer
+from pipelines.stages.answering import find_answer
 from pipelines.text import itn
 from pipelines.text.spoken_questions import as_documents_write
 

@@ -6,8 +6,8 @@ import pytest
 
 from pipelines.audio.encoding import SpeechFormat
 from pipelines.audio.formats import Encoding
+from pipelines.data.messages import Interrupted, InterruptionReason, Notice, Reply, ReplyAudio, ReplyHeld, ReplyResumed
 from pipelines.errors import InvalidInputError
-from pipelines.messages import Interrupted, InterruptionReason, Notice, Reply, ReplyAudio, ReplyHeld, ReplyResumed
 from pipelines.speech.reply_voice import DEFAULT_LEAD_SECONDS, ReplyVoice
 from pipelines.speech.synthesis import MAX_PIECE_BYTES
 from pipelines.turns.interruption import InterruptionConfig

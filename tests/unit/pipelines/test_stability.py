@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pipelines.audio.formats import MODEL_RATE_HZ
-from pipelines.messages import Transcript
-from pipelines.models.ports import Hypothesis
+from pipelines.data.messages import Transcript
+from pipelines.data.recognition import Hypothesis
 from pipelines.turns import events
 from pipelines.turns.stability import EARLY_SAMPLES, common_words, stable_text
 from tests.unit.pipelines.driver import COST, Driver, emitted

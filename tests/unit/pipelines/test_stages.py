@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pipelines.messages import Notice, Reply, Status
+from pipelines.data.answers import Document
+from pipelines.data.messages import Notice, Reply, Status
+from pipelines.data.stages import MAX_RESULT_CHARACTERS, PlannedStage, StageResult
 from pipelines.session.config import ConversationConfig
 from pipelines.session.shipped_stages import SHIPPED_STAGES
-from pipelines.stages.answering import Document
-from pipelines.stages.registry import MAX_RESULT_CHARACTERS, PlannedStage, Stage, StageRegistry, StageResult
+from pipelines.stages.registry import Stage, StageRegistry
 from pipelines.turns import effects, events
 from tests.unit.pipelines.driver import Driver, emitted, finished
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from pipelines.models.ports import Timing
+    from pipelines.data.recognition import Timing
 
 CHAIN = (PlannedStage("first"), PlannedStage("second", ("first",)), PlannedStage("third", ("second",)))
 WITH_DOCUMENT = ConversationConfig(documents=(Document("", "Paris is the capital of France."),))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tritonclient.grpc import service_pb2
 
-from pipelines.models.ports import PhraseHint
+from pipelines.data.recognition import PhraseHint
 from pipelines.models.triton.client import TritonClient
 from pipelines.models.triton.engines import TritonIntents
 

@@ -1,7 +1,7 @@
 from types import SimpleNamespace
 
+from pipelines.data.recognition import PhraseHint
 from pipelines.models.contracts import INTENT_SLOT
-from pipelines.models.ports import PhraseHint
 from pipelines.session.turn_models import ModelsByTurn
 
 HINTS = {None: (PhraseHint("latte"),), "pizza": (PhraseHint("margherita"),)}

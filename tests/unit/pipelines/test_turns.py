@@ -3,9 +3,9 @@
 import pytest
 from msgspec.structs import replace
 
-from pipelines.messages import EndReason, Notice, NoticeCode, Reply, SpeechBegan, SpeechEnded, Status, Transcript
-from pipelines.models.ports import Hypothesis
-from pipelines.stages.registry import ASR, NLU, QA, PlannedStage
+from pipelines.data.messages import EndReason, Notice, NoticeCode, Reply, SpeechBegan, SpeechEnded, Status, Transcript
+from pipelines.data.recognition import Hypothesis
+from pipelines.data.stages import ASR, NLU, QA, PlannedStage
 from pipelines.turns import effects, events, listening
 from pipelines.vad.voice_activity import WINDOW_SAMPLES
 from tests.unit.pipelines.driver import BOTH, CACHED, COST, FOUND, NLU_ALONE, UNDERSTANDING, Driver, emitted, finished

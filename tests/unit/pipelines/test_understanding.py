@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pipelines.data.predictions import IntentPrediction, SlotSpan
+from pipelines.data.recognition import PhraseHint, RecognitionOptions, Timing
+from pipelines.data.understanding import UnderstandingOptions
+from pipelines.data.values import CallerClock, ValueKind
 from pipelines.models.phrase_hints import MAX_PHRASES, with_hints
-from pipelines.models.ports import IntentPrediction, PhraseHint, RecognitionOptions, SlotSpan, Timing
-from pipelines.stages.understanding import UnderstandingOptions, understand
+from pipelines.stages.understanding import understand
 from pipelines.text.clauses import MAX_CLAUSES, split_clauses
-from pipelines.text.values import CallerClock, ValueKind, read_clock
+from pipelines.text.values import read_clock
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

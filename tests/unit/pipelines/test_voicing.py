@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipelines.speech.synthesis import Mark
+from pipelines.data.speech import Mark
 from pipelines.turns.voicing import REPORT_GRACE_SECONDS, Voicing
 
 SPOKEN = Voicing(1, "One two three four. Five six.", is_started=True)

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from pipelines.data.answers import Document
+from pipelines.data.messages import Reply, Status
+from pipelines.data.predictions import AnswerSpan, IntentPrediction
+from pipelines.data.recognition import Timing
 from pipelines.errors import ModelError
 from pipelines.load.pacing import LEAD_SECONDS, Lead
 from pipelines.load.utilization import Utilization, utilization
 from pipelines.load.workload import Workload
-from pipelines.messages import Reply, Status
-from pipelines.models.ports import AnswerSpan, IntentPrediction, Timing
 from pipelines.session import calibration
 from pipelines.session.calibration import (
     MEASURED_SECONDS,
@@ -22,7 +24,6 @@ from pipelines.session.calibration import (
     measure_throughput,
 )
 from pipelines.session.conversation import Conversation, ConversationConfig
-from pipelines.stages.answering import Document
 from pipelines.turns.deadlines import speculation_seconds
 from pipelines.turns.effects import SpeculationFate
 from pipelines.turns.observer import TurnObserver

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from redis.asyncio import Redis
 
-from pipelines.stages.understanding import Understanding
+from pipelines.data.understanding import Understanding
 from pipelines.text.values import find_values
 from service.sessions.redis_sessions import RedisSessions
 from tests.unit.pipelines.dialog.agents import NOW, agent_of

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pipelines.audio.formats import AudioFormat, Encoding
+from pipelines.data.recognition import NO_OPTIONS, Hypothesis
 from pipelines.models.bulk import (
     MAX_PIECE_TEXTS,
     MAX_PIECES_WHILE_NOBODY_SPEAKS,
@@ -17,7 +18,6 @@ from pipelines.models.bulk import (
     BulkGate,
     pieces,
 )
-from pipelines.models.ports import NO_OPTIONS, Hypothesis, IntentPrediction
 from pipelines.session.conversation import Conversation, ConversationConfig
 from pipelines.session.typed_turn import answer_typed
 from service.api.riva.nlp.language import LanguageServicer
@@ -31,7 +31,8 @@ from tests.unit.service.virtual_service import VirtualService
 if TYPE_CHECKING:
     import numpy as np
 
-    from pipelines.models.ports import RecognitionOptions
+    from pipelines.data.predictions import IntentPrediction
+    from pipelines.data.recognition import RecognitionOptions
 
 TEXTS = [f"turn on light {number}" for number in range(64)]
 TEXT_SECONDS = 0.01

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pipelines.data.messages import Reply, Status
 from pipelines.errors import ModelUnavailableError
 from pipelines.load.utilization import Utilization
 from pipelines.load.workload import Workload
-from pipelines.messages import Reply, Status
 from pipelines.session.conversation import Conversation, ConversationConfig
 from pipelines.turns.state import TurnSettings
 from service.sessions.capacity_watch import (

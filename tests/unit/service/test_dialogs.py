@@ -16,9 +16,9 @@ import pytest
 import demo
 import pipelines.dialog.agent
 import vivavoce
+from pipelines.data.predictions import IntentPrediction
 from pipelines.dialog.agent.problems import AgentError
 from pipelines.dialog.sessions import DialogSessions
-from pipelines.models.ports import IntentPrediction
 from service.sessions.dialogs import Dialogs, read_dialogs
 from tests.unit.pipelines.dialog.agents import agent_of
 from tests.unit.pipelines.dialog.dialog_conversations import Baker

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from pipelines.models.ports import NO_OPTIONS, Hypothesis, RecognitionOptions
+from pipelines.data.recognition import NO_OPTIONS, Hypothesis, RecognitionOptions
 from tests import virtual_time
 from tests.unit.pipelines.fakes import INSTANT, FakeModels, FakeSequence, ScriptedVoice
 from tests.unit.service.harness import SPEECH, voiced

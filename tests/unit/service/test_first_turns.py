@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pipelines.data.recognition import NO_OPTIONS, PhraseHint
 from pipelines.errors import ModelError
-from pipelines.models.ports import NO_OPTIONS, PhraseHint
 from pipelines.session.warm_up_turns import MAX_TURNS, hold_first_turns
 from service.sessions.model_warm_up import RehearsedModels
 from tests import virtual_time
@@ -19,7 +19,7 @@ from tests.unit.pipelines.test_workload import FakeVoiceModel
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pipelines.models.ports import RecognitionOptions
+    from pipelines.data.recognition import RecognitionOptions
 
 
 @dataclass

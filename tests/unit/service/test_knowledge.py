@@ -9,13 +9,13 @@ import grpc
 import pytest
 
 import vivavoce
+from pipelines.data.recognition import Timing
 from pipelines.errors import InvalidInputError
 from pipelines.knowledge.bases import KnowledgeBases
 from pipelines.knowledge.reading.passages import Passage
 from pipelines.knowledge.store.port import StoredDocument
 from pipelines.knowledge.store.sqlite import SqliteKnowledge
 from pipelines.models.embedding_port import Embeddings
-from pipelines.models.ports import Timing
 from service.app import Registries
 from service.knowledge import MAX_NAMED, check_bases, open_bases
 from tests.unit.pipelines.fakes import FakeModels

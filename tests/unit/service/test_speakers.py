@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from pipelines.data.messages import Transcript
+from pipelines.data.predictions import IntentPrediction
+from pipelines.data.recognition import Speaker, TimedWord
 from pipelines.dialog.sessions import DialogSessions
 from pipelines.errors import InvalidInputError
-from pipelines.messages import Transcript
-from pipelines.models.ports import IntentPrediction, Speaker, TimedWord
 from pipelines.models.speaker_port import SpeakerEmbeddings
 from pipelines.speakers import enrolled
 from pipelines.speakers.clustering import MAX_SPEAKERS

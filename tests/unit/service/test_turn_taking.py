@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.messages import EndReason, SpeechEnded, SpeechPaused, SpeechResumed
+from pipelines.data.messages import EndReason, SpeechEnded, SpeechPaused, SpeechResumed
 from pipelines.vad.turn_end import EndpointingMode, Patience
 from service.api.vivavoce.converters import to_response
 from service.api.vivavoce.endpointing import to_endpointing

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pipelines.models.ports import IntentPrediction, PhraseHint, SlotSpan, Timing
+from pipelines.data.predictions import IntentPrediction, SlotSpan
+from pipelines.data.recognition import PhraseHint, Timing
 from tests.unit.service.harness import Harness, speaking
 from vivavoce.v1 import conversation_pb2 as pb
 from vivavoce.v1 import reply_pb2

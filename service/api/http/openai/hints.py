@@ -10,7 +10,7 @@ from pipelines.models.phrase_hints import MAX_WORD, read_hints
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pipelines.models.ports import PhraseHint
+    from pipelines.data.recognition import PhraseHint
 
 MAX_PROMPT_WORDS = 8
 """Of a phrase in a prompt: longer ones describe the recording, and nobody says them."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from pipelines.data.recognition import NO_OPTIONS, RecognitionOptions
 from pipelines.errors import InvalidInputError
 from pipelines.models.contracts import ASR
-from pipelines.models.ports import NO_OPTIONS, RecognitionOptions
 from service.api.http.openai.hints import to_hints
 from service.api.http.openai.names import diarizes, recognizer_of
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from starlette.requests import ClientDisconnect
 
 from pipelines.audio.formats import AudioFormat, Encoding
+from pipelines.data.messages import Transcript
 from pipelines.errors import InvalidInputError, ReportedError
-from pipelines.messages import Transcript
 from pipelines.session.config import ConversationConfig
 from pipelines.text.style import has_words
 from pipelines.turns.state import TurnSettings

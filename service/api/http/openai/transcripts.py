@@ -10,15 +10,15 @@ from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any
 
 from pipelines.audio.formats import MODEL_RATE_HZ
+from pipelines.data.recognition import TimedWord
 from pipelines.models.languages import LANGUAGE_NAMES
-from pipelines.models.ports import TimedWord
 from pipelines.speakers.spans import main_speaker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pipelines.messages import Transcript
-    from pipelines.models.ports import Speaker
+    from pipelines.data.messages import Transcript
+    from pipelines.data.recognition import Speaker
     from service.api.http.openai.transcription_request import TranscriptionRequest
 
 MEDIA_TYPES = {

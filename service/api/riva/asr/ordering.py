@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pipelines.messages import Transcript
+    from pipelines.data.messages import Transcript
 
 
 class InTurnOrder:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from pipelines.data.messages import Transcript
 from pipelines.errors import InvalidInputError
-from pipelines.messages import Transcript
 from pipelines.text.style import has_words
 from service.sessions.recordings import refuse_failure
 

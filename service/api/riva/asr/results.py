@@ -7,7 +7,7 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from pipelines.audio.formats import MODEL_RATE_HZ
-from pipelines.models.ports import Alternative
+from pipelines.data.recognition import Alternative
 from pipelines.text.style import has_words
 from pipelines.turns.alternatives import join_alternatives
 from service.api.riva.proto import riva_asr_pb2 as pb
@@ -15,7 +15,7 @@ from service.api.riva.proto import riva_asr_pb2 as pb
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pipelines.messages import Transcript
+    from pipelines.data.messages import Transcript
     from pipelines.text.style import TranscriptStyle
     from service.api.riva.asr.settings import RecognitionSettings
     from service.api.riva.asr.voice import ObservedVoice

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from pipelines.audio.decoding import channel_decoder
 from pipelines.audio.formats import MAX_CHANNELS, Encoding
+from pipelines.data.recognition import RecognitionOptions
 from pipelines.errors import InvalidInputError
 from pipelines.models.languages import AUTO
 from pipelines.models.phrase_hints import MAX_ALTERNATIVES, read_hints
-from pipelines.models.ports import RecognitionOptions
 from pipelines.text.style import TranscriptStyle
 from pipelines.turns.state import TurnSettings
 from service.api.riva.asr.endpointing import to_endpointing

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from pipelines.data.messages import SpeechPaused, Transcript
 from pipelines.errors import InvalidInputError
-from pipelines.messages import SpeechPaused, Transcript
 from service.api.riva.asr.options import ends_utterance
 from service.api.riva.asr.ordering import InTurnOrder
 from service.api.riva.fields import renamed
@@ -19,7 +19,7 @@ from service.sessions.stream_session import StreamSession
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from pipelines.messages import Message
+    from pipelines.data.messages import Message
     from service.api.riva.asr.conversations import Recognition
     from service.grpc_server.errors import Context
     from service.sessions.host import SessionHost

@@ -6,10 +6,11 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING
 
+from pipelines.data.answers import Document
 from pipelines.errors import InvalidInputError
 from pipelines.models.bulk import BulkGate, pieces
 from pipelines.models.contracts import INTENT_SLOT, PUNCTUATION, QA
-from pipelines.stages.answering import MAX_DOCUMENT_CHARACTERS, Document, find_answer
+from pipelines.stages.answering import MAX_DOCUMENT_CHARACTERS, find_answer
 from pipelines.stages.understanding import understand
 from pipelines.text.itn import inverse_normalize
 from service.api.riva.fields import check_model, renamed
@@ -22,8 +23,8 @@ from service.grpc_server.errors import reported_to
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
+    from pipelines.data.understanding import Understanding
     from pipelines.models.ports import Models
-    from pipelines.stages.understanding import Understanding
     from service.admission.admission import Admission
     from service.api.riva.proto import riva_common_pb2
     from service.grpc_server.errors import Context

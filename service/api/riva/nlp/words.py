@@ -10,8 +10,8 @@ from service.api.riva.proto import riva_nlp_pb2 as pb
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from pipelines.stages.answering import Answer
-    from pipelines.stages.understanding import Slot, Understanding
+    from pipelines.data.answers import Answer
+    from pipelines.data.understanding import Slot, Understanding
 
 NO_SLOT = "O"
 """Class of a word that belongs to no slot, as in the tagging scheme of Ramshaw and Marcus (1995)."""

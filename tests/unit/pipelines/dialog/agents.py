@@ -5,14 +5,14 @@ from __future__ import annotations
 import datetime as dt
 from typing import Any
 
-from pipelines.dialog import events
-from pipelines.dialog.actions import Action, End, Fulfil, Listen, Say
+from pipelines.data.dialog import events
+from pipelines.data.dialog.actions import Action, End, Fulfil, Listen, Say
+from pipelines.data.dialog.state import State
+from pipelines.data.understanding import NO_INTENT, Slot, Understanding
 from pipelines.dialog.agent.agent import Agent
 from pipelines.dialog.agent.form import AgentForm
 from pipelines.dialog.agent.value_list import ValueList
 from pipelines.dialog.machine import step
-from pipelines.dialog.state import State
-from pipelines.stages.understanding import NO_INTENT, Slot, Understanding
 from pipelines.text.values import find_values, resolve
 
 NOW = dt.datetime(2026, 1, 5, 9, tzinfo=dt.UTC)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from pipelines.dialog import events
+from pipelines.data.dialog import events
+from pipelines.data.messages import Reply
 from pipelines.dialog.session import DialogSession
 from pipelines.load.workload import Workload
-from pipelines.messages import Reply
 from pipelines.session.config import ConversationConfig
 from pipelines.session.conversation import Conversation
 from pipelines.turns.observer import TurnObserver
@@ -19,7 +19,7 @@ from tests.unit.pipelines.fakes import ScriptedVoice
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
-    from pipelines.dialog.actions import Fulfil
+    from pipelines.data.dialog.actions import Fulfil
     from pipelines.dialog.fulfilment import Fulfiller
 
 

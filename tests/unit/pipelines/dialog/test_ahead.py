@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pipelines.dialog import events
+from pipelines.data.dialog import events
+from pipelines.data.dialog.turn import Cause
+from pipelines.data.understanding import NO_INTENT, Understanding
 from pipelines.dialog.session import DialogSession
 from pipelines.dialog.speculative_fulfilment import MAX_AGE_SECONDS, AheadFulfiller
-from pipelines.dialog.turn import Cause
-from pipelines.stages.understanding import NO_INTENT, Understanding
 from tests import virtual_time
 from tests.unit.pipelines.dialog.agents import BAR, agent_of
 from tests.unit.pipelines.dialog.dialog_conversations import Ends, conversation_with, typed
@@ -19,7 +19,7 @@ from tests.unit.pipelines.dialog.dialog_conversations import Ends, conversation_
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from pipelines.dialog.actions import Fulfil
+    from pipelines.data.dialog.actions import Fulfil
 
 WEBHOOK = {"url": "https://example.com/menu"}
 SAFE = {**BAR, "fulfilments": {"order": {"webhook": {**WEBHOOK, "safe": True}}}}

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.dialog import events
-from pipelines.dialog.actions import End, Fulfil
+from pipelines.data.dialog import events
+from pipelines.data.dialog.actions import End, Fulfil
 from tests.unit.pipelines.dialog.agents import BAR, Caller, agent_of
 
 PHRASES = Path(__file__).parent / "assent.txt"

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from pipelines.data.understanding import NO_INTENT, Slot, Understanding
 from pipelines.dialog.agent.agent import Agent
 from pipelines.dialog.agent.form import AgentForm
 from pipelines.dialog.agent.value_list import ValueList
 from pipelines.dialog.by_example import MAX_PIECES, ExampleUnderstanding, by_example, is_unknown_to, parts_of
-from pipelines.stages.understanding import NO_INTENT, Slot, Understanding
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pipelines.dialog import events
-from pipelines.dialog.actions import End, Fulfil
+from pipelines.data.dialog import events
+from pipelines.data.dialog.actions import End, Fulfil
 from pipelines.dialog.agent.agent import Agent
 from pipelines.dialog.agent.form import AgentForm
 from pipelines.dialog.agent.value_list import ValueList

@@ -6,13 +6,13 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from pipelines.data.answers import Document
+from pipelines.data.messages import Reply, Status
+from pipelines.data.predictions import IntentPrediction
 from pipelines.dialog.session import DialogSession
-from pipelines.messages import Reply, Status
-from pipelines.models.ports import IntentPrediction
 from pipelines.session.config import ConversationConfig
 from pipelines.session.conversation import Conversation
 from pipelines.speech.reply_voice import ReplyVoice
-from pipelines.stages.answering import Document
 from pipelines.turns.state import TurnSettings
 from tests import virtual_time
 from tests.unit.pipelines.dialog.agents import agent_of
@@ -20,7 +20,7 @@ from tests.unit.pipelines.fakes import INSTANT, ScriptedVoice
 from tests.unit.pipelines.spoken import CHUNK, PCM, SpeakingModels
 
 if TYPE_CHECKING:
-    from pipelines.dialog.turn import DialogTurn
+    from pipelines.data.dialog.turn import DialogTurn
 
 GUIDE = Document("guide", "Paris is the capital of France.")
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec.structs import replace
 
-from pipelines.dialog import events
-from pipelines.dialog.turn import Cause
+from pipelines.data.dialog import events
+from pipelines.data.dialog.turn import Cause
 from pipelines.session.running_fulfilments import MAX_ENDING_SECONDS, WAIT_SECONDS
 from tests import virtual_time
 from tests.unit.pipelines.dialog.agents import BAR
@@ -18,7 +18,7 @@ from tests.unit.pipelines.dialog.dialog_conversations import Baker, conversation
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from pipelines.dialog.actions import Fulfil
+    from pipelines.data.dialog.actions import Fulfil
 
 
 def test_what_the_service_carries_out_is_told_when_it_is_done():

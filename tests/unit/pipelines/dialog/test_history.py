@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipelines.dialog import events
-from pipelines.dialog.state import Line
+from pipelines.data.dialog import events
+from pipelines.data.dialog.state import Line
 from tests.unit.pipelines.dialog.agents import BAR, Caller, agent_of
 
 MODEL = {"language_model": {"url": "https://example.com", "model": "small", "turns": 2}}

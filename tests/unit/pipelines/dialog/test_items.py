@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from pipelines.data.understanding import NO_INTENT
 from pipelines.dialog.agent.agent import Agent
 from pipelines.dialog.agent.form import AgentForm
 from pipelines.dialog.agent.value_list import ValueList
-from pipelines.stages.understanding import NO_INTENT
 from tests.unit.pipelines.dialog.agents import Caller
 
 CAFE: dict[str, Any] = {

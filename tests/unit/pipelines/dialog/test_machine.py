@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.dialog import events
-from pipelines.dialog.actions import End, Fulfil, Listen
+from pipelines.data.dialog import events
+from pipelines.data.dialog.actions import End, Fulfil, Listen
 from tests.unit.pipelines.dialog.agents import BAR, Caller, agent_of
 
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from pipelines.dialog import events
-from pipelines.dialog.turn import Cause
+from pipelines.data.dialog import events
+from pipelines.data.dialog.turn import Cause
+from pipelines.data.messages import Interrupted, Reply, ReplyAudio
 from pipelines.errors import InvalidInputError
-from pipelines.messages import Interrupted, Reply, ReplyAudio
 from pipelines.session.config import ConversationConfig
 from pipelines.session.conversation import Conversation
 from pipelines.session.keypad import INTERDIGIT_SECONDS

@@ -6,11 +6,11 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.dialog import events
-from pipelines.dialog.actions import End, Fulfil, Listen, Say
+from pipelines.data.dialog import events
+from pipelines.data.dialog.actions import End, Fulfil, Listen, Say
+from pipelines.data.dialog.state import State
+from pipelines.data.understanding import NO_INTENT, Understanding
 from pipelines.dialog.machine import step
-from pipelines.dialog.state import State
-from pipelines.stages.understanding import NO_INTENT, Understanding
 from pipelines.text.values import find_values
 from tests.examples import examples
 from tests.unit.pipelines.dialog.agents import BAR, NOW, agent_of

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from pipelines.data.understanding import Understanding
 from pipelines.dialog.session import DialogSession
 from pipelines.dialog.sessions import DialogSessions
 from pipelines.errors import InvalidInputError
-from pipelines.stages.understanding import Understanding
 from tests.unit.pipelines.dialog.agents import BAR, agent_of
 
 AGENT = agent_of()

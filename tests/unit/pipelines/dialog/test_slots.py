@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from pipelines.dialog import events
-from pipelines.dialog.actions import Listen
+from pipelines.data.dialog import events
+from pipelines.data.dialog.actions import Listen
 from pipelines.dialog.agent.agent import Agent
 from pipelines.dialog.agent.form import AgentForm
 from pipelines.dialog.agent.value_list import ValueList

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pipelines.data.messages import Notice, NoticeCode, Prompt, Reply, ToolCall
 from pipelines.dialog.session import DialogSession
 from pipelines.dialog.tools import MAX_REMEMBERED, ToolDesk, ToolResult
 from pipelines.load.workload import Workload
-from pipelines.messages import Notice, NoticeCode, Prompt, Reply, ToolCall
 from pipelines.session.config import ConversationConfig
 from pipelines.session.conversation import Conversation
 from tests import virtual_time
@@ -21,7 +21,7 @@ from tests.unit.pipelines.dialog.test_dialog_turns import OrderingModels
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from pipelines.messages import Message
+    from pipelines.data.messages import Message
 
 TOOLS = {**BAR, "fulfilments": {"order": {"tool": {"deadline_seconds": 5}}}}
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 import demo
-from pipelines.dialog import events
-from pipelines.dialog.actions import Fulfil
+from pipelines.data.dialog import events
+from pipelines.data.dialog.actions import Fulfil
+from pipelines.data.understanding import Reading, Understanding
 from pipelines.dialog.agent.folder import read_agent
 from pipelines.dialog.by_example import ExampleUnderstanding
-from pipelines.stages.understanding import Reading, Understanding
 from pipelines.text.values import find_values
 from tests.unit.pipelines.dialog.agents import NOW, Caller
 

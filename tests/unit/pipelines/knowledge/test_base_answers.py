@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pipelines.data.answers import AnswerSearch, AnswerSource, Document
+from pipelines.data.predictions import AnswerSpan
+from pipelines.data.recognition import Timing
+from pipelines.data.stages import QA
 from pipelines.errors import ModelError
 from pipelines.knowledge.bases import KnowledgeBases
 from pipelines.knowledge.reading.passages import Passage
 from pipelines.knowledge.store.port import KnowledgeStoreError, StoredDocument
 from pipelines.knowledge.store.sqlite import SqliteKnowledge
 from pipelines.models.embedding_port import Embeddings
-from pipelines.models.ports import AnswerSpan, Timing
 from pipelines.session.config import ConversationConfig
-from pipelines.stages.answering import AnswerSearch, AnswerSource, Document
 from pipelines.stages.answering_stage import AnsweringStage
-from pipelines.stages.registry import QA, StageRequest
+from pipelines.stages.registry import StageRequest
 from pipelines.stages.wording import answer_in_words
 from tests.unit.pipelines.knowledge.embedding import DIMENSIONS, embed
 

@@ -2,9 +2,11 @@ import asyncio
 
 import pytest
 
+from pipelines.data.answers import Document
+from pipelines.data.predictions import AnswerSpan
+from pipelines.data.recognition import Timing
 from pipelines.errors import ModelError
-from pipelines.models.ports import AnswerSpan, Timing
-from pipelines.stages.answering import Document, find_answer
+from pipelines.stages.answering import find_answer
 from pipelines.text.reading.checks import better_passage, is_negated
 
 PETS = "Dogs and cats are allowed in the cabins. Horses and parrots are not allowed."

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pipelines.models.ports import Speaker, TimedWord
+from pipelines.data.recognition import Speaker, SpeakerSpan, TimedWord
 from pipelines.models.speaker_port import WINDOW_SAMPLES
 from pipelines.speakers.clustering import Voices
 from pipelines.speakers.enrolled import EnrolledVoices
-from pipelines.speakers.spans import SpeakerSpan, main_speaker, only_name, with_speakers, within, without_silence
+from pipelines.speakers.spans import main_speaker, only_name, with_speakers, within, without_silence
 from pipelines.speakers.utterance import HOP_SAMPLES, MIN_SAMPLES, Utterance
 
 RATE = 16_000

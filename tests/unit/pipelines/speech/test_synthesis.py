@@ -8,12 +8,13 @@ import pytest
 
 from pipelines.audio.encoding import SpeechFormat
 from pipelines.audio.formats import Encoding
+from pipelines.data.speech import Mark
 from pipelines.errors import ModelError
 from pipelines.models.bulk import BulkGate
 from pipelines.speech.lexicon import Lexicon
 from pipelines.speech.script import sentences_of_ssml, sentences_of_text
 from pipelines.speech.sentences import SENTENCE_PAUSE_SECONDS
-from pipelines.speech.synthesis import MAX_PIECE_BYTES, Mark, Speech
+from pipelines.speech.synthesis import MAX_PIECE_BYTES, Speech
 from tests.unit.pipelines.speech.fake_synthesizer import FakeSynthesizer
 
 PCM = SpeechFormat()

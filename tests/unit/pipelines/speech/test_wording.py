@@ -2,10 +2,11 @@
 
 import pytest
 
+from pipelines.data.answers import Answer, AnswerSearch, Document
+from pipelines.data.stages import NLU, QA
+from pipelines.data.understanding import Understanding
 from pipelines.session.config import ConversationConfig
-from pipelines.stages.answering import Answer, AnswerSearch, Document
-from pipelines.stages.registry import NLU, QA, StageRequest
-from pipelines.stages.understanding import Understanding
+from pipelines.stages.registry import StageRequest
 from pipelines.stages.wording import NO_ANSWER, answer_in_words, sentence_of
 
 GUIDE = "The museum is in Main Street. It opens at 10 a.m. on weekdays. Dogs stay outside.\n\nTickets: 9 euros\n"

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.data.values import ValueKind
 from pipelines.errors import InvalidInputError
-from pipelines.text.values import ValueKind, find_values, read_clock, resolve
+from pipelines.text.values import find_values, read_clock, resolve
 
 NOW = dt.datetime(2026, 11, 26, 15, 0, tzinfo=zoneinfo.ZoneInfo("Europe/Berlin"))
 LINES = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipelines.dialog.events import Fulfilled, FulfilmentFailed
+from pipelines.data.dialog.events import Fulfilled, FulfilmentFailed
 from service.fulfilment.circuit_breaker import MAX_FAILURES, OPEN_SECONDS, CircuitBreaker
 from service.fulfilment.http_calls import HttpCalls
 from tests.unit.service.fulfilment.server import answers, serving

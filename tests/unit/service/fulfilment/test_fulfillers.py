@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pipelines.dialog.actions import Fulfil
+from pipelines.data.dialog.actions import Fulfil
+from pipelines.data.dialog.events import Fulfilled
 from pipelines.dialog.agent.problems import AgentError
-from pipelines.dialog.events import Fulfilled
 from service.fulfilment.fulfillers import fulfillers_of
 from service.fulfilment.http_calls import HttpCalls
 from tests.unit.pipelines.dialog.agents import BAR, agent_of

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pipelines.dialog.actions import Fulfil
+from pipelines.data.dialog.actions import Fulfil
+from pipelines.data.dialog.events import Fulfilled
 from pipelines.dialog.agent.fulfilments import HomeAssistant
-from pipelines.dialog.events import Fulfilled
 from service.fulfilment.home_assistant import HomeFulfiller
 from service.fulfilment.http_calls import CallFailedError, HttpCalls
 from tests.unit.service.fulfilment.home import TOKEN, Home, home_assistant

@@ -11,10 +11,10 @@ import pytest
 from openai.types.chat import ChatCompletionChunk
 from openai.types.chat.chat_completion_chunk import Choice, ChoiceDelta
 
-from pipelines.dialog.actions import Fulfil
+from pipelines.data.dialog.actions import Fulfil
+from pipelines.data.dialog.events import Fulfilled, Progressed
+from pipelines.data.dialog.state import Line
 from pipelines.dialog.agent.fulfilments import LanguageModel
-from pipelines.dialog.events import Fulfilled, Progressed
-from pipelines.dialog.state import Line
 from service.fulfilment.http_calls import CallFailedError, HttpCalls
 from service.fulfilment.language_model import LanguageModelFulfiller
 from service.fulfilment.spoken_sentences import MAX_SENTENCE_CHARACTERS, SpokenSentences

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import vivavoce
+from pipelines.data.understanding import Understanding
 from pipelines.dialog.agent.fulfilment_checks import faults_of_fulfilments
 from pipelines.dialog.agent.problems import AgentError
 from pipelines.dialog.leading import led_turn
 from pipelines.dialog.session import DialogSession
 from pipelines.dialog.sessions import DialogSessions
-from pipelines.stages.understanding import Understanding
 from pipelines.text.values import find_values
 from service.fulfilment.fulfillers import fulfillers_of
 from service.fulfilment.http_calls import HttpCalls
@@ -36,7 +36,7 @@ from tests.unit.service.test_dialogs import TEMPLATE, OrderingModels
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from pipelines.dialog.turn import DialogTurn
+    from pipelines.data.dialog.turn import DialogTurn
     from tests.unit.service.fulfilment.server import Behaviour, Server
 
 

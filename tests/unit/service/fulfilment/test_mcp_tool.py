@@ -13,10 +13,10 @@ import psutil
 import pytest
 import uvicorn
 
-from pipelines.dialog.actions import Fulfil
+from pipelines.data.dialog.actions import Fulfil
+from pipelines.data.dialog.events import Fulfilled, FulfilmentFailed
 from pipelines.dialog.agent.fulfilment_checks import faults_of_fulfilments
 from pipelines.dialog.agent.problems import AgentError
-from pipelines.dialog.events import Fulfilled, FulfilmentFailed
 from service.fulfilment.circuit_breaker import MAX_FAILURES
 from service.fulfilment.fulfillers import fulfillers_of
 from service.fulfilment.http_calls import HttpCalls

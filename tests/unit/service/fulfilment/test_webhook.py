@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pipelines.dialog.actions import Fulfil
-from pipelines.dialog.events import Fulfilled, FulfilmentFailed
+from pipelines.data.dialog.actions import Fulfil
+from pipelines.data.dialog.events import Fulfilled, FulfilmentFailed
 from service.fulfilment.http_calls import HttpCalls
 from service.fulfilment.reporting import ReportingFulfiller
 from service.fulfilment.webhook import WebhookFulfiller

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines import messages
 from pipelines.audio.formats import AudioFormat, Encoding
+from pipelines.data import messages
+from pipelines.data.speech import SpokenText
+from pipelines.data.stages import SPEECH
 from pipelines.errors import InvalidInputError
 from pipelines.session.config import ConversationConfig
 from pipelines.speech.reply_voice import ReplyVoice
-from pipelines.stages.registry import SPEECH
-from pipelines.stages.speech_stage import SpokenText
 from service.api.http.nvidia.dialect import NvidiaDialect, chosen
 from service.api.http.openai.realtime import client_events as events
 from service.api.http.openai.realtime import door

@@ -13,9 +13,9 @@ import aiohttp
 import openai
 import pytest
 
-from pipelines.messages import Transcript
+from pipelines.data.messages import Transcript
+from pipelines.data.recognition import RecognitionOptions, TimedWord
 from pipelines.models.languages import Languages
-from pipelines.models.ports import RecognitionOptions, TimedWord
 from pipelines.models.shipped import SHIPPED
 from service.api.http.openai import uploads
 from service.api.http.openai.hints import to_hints

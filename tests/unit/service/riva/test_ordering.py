@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pipelines.messages import Transcript
+from pipelines.data.messages import Transcript
 from service.api.riva.asr.ordering import InTurnOrder
 
 

@@ -5,9 +5,9 @@ import dataclasses
 
 import pytest
 
-from pipelines.messages import Transcript
+from pipelines.data.messages import Transcript
+from pipelines.data.recognition import Alternative, TimedWord
 from pipelines.models.languages import Languages
-from pipelines.models.ports import Alternative, TimedWord
 from service.admission.admission import Admission
 from service.api.riva.asr.results import ResultWriter
 from service.api.riva.asr.settings import to_settings

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import soundfile
 
-from pipelines.models.ports import PhraseHint
+from pipelines.data.recognition import PhraseHint
 from service.api.riva.proto import riva_asr_pb2 as pb
 from service.api.riva.proto import riva_audio_pb2
 from service.api.riva.proto.riva_common_pb2 import RequestId

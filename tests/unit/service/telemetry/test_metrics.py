@@ -14,8 +14,7 @@ import pytest
 from aiohttp import web
 from prometheus_client.parser import text_string_to_metric_families
 
-from pipelines.errors import ModelError
-from pipelines.messages import (
+from pipelines.data.messages import (
     EndReason,
     Interrupted,
     InterruptionReason,
@@ -26,7 +25,8 @@ from pipelines.messages import (
     SpeechEnded,
     Status,
 )
-from pipelines.models.ports import Timing
+from pipelines.data.recognition import Timing
+from pipelines.errors import ModelError
 from pipelines.turns.effects import SpeculationFate
 from pipelines.turns.state import TurnSettings
 from service.addresses import ListenError

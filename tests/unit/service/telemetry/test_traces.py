@@ -23,7 +23,7 @@ from tests.unit.service.telemetry.collector import attributes, collecting
 from vivavoce.v1 import conversation_pb2 as pb
 
 if TYPE_CHECKING:
-    from pipelines.models.ports import IntentPrediction
+    from pipelines.data.predictions import IntentPrediction
     from tests.unit.service.telemetry.collector import Collector
 
 CONVERSE = "vivavoce.v1.ConversationService/Converse"

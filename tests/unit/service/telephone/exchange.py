@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pipelines.models.ports import IntentPrediction
+from pipelines.data.predictions import IntentPrediction
 from service.telemetry.call_observer import CallObserver
 from tests.unit.pipelines.fakes import INSTANT
 from tests.unit.pipelines.spoken import SpeakingModels

@@ -8,10 +8,10 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
-from pipelines import messages
 from pipelines.audio.formats import MODEL_RATE_HZ
+from pipelines.data import messages
+from pipelines.data.stages import SPEECH
 from pipelines.errors import InvalidInputError, ModelError
-from pipelines.stages.registry import SPEECH
 from service.api.http.openai.realtime import client_events as events
 from service.api.http.openai.realtime import hearing, responses
 from service.api.http.openai.realtime.client_requests import to_response_request, tool_result_of

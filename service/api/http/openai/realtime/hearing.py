@@ -6,13 +6,13 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from pipelines.audio.formats import MODEL_RATE_HZ
-from pipelines.messages import EndReason
+from pipelines.data.messages import EndReason
 from service.api.http.openai.realtime.items import Item
 from service.api.http.openai.realtime.state import CLEARED, Utterance
 from service.api.http.openai.transcripts import usage_of
 
 if TYPE_CHECKING:
-    from pipelines.messages import SpeechBegan, SpeechEnded, Transcript
+    from pipelines.data.messages import SpeechBegan, SpeechEnded, Transcript
     from service.api.http.openai.realtime.state import Step
 
 _TRANSCRIPTION = "conversation.item.input_audio_transcription"

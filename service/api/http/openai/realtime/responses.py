@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from google.protobuf.json_format import MessageToDict
 
-from pipelines.messages import InterruptionReason
+from pipelines.data.messages import InterruptionReason
 from pipelines.stages.registry import StageRequest
 from pipelines.stages.wording import answer_in_words
 from service.api.http.openai.realtime.items import Item
@@ -17,7 +17,7 @@ from service.api.http.openai.realtime.state import Response
 from service.api.vivavoce.replies import to_reply
 
 if TYPE_CHECKING:
-    from pipelines.messages import Interrupted, Reply, ReplyAudio, ToolCall
+    from pipelines.data.messages import Interrupted, Reply, ReplyAudio, ToolCall
     from service.api.http.openai.realtime.state import Step
 
 _MAX_KNOWN_TURNS = 32

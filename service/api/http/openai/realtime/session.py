@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from pipelines.audio.decoding import AudioDecoder
 from pipelines.audio.formats import MODEL_RATE_HZ
+from pipelines.data.messages import AwayReason
 from pipelines.errors import InvalidInputError, PipelineError
-from pipelines.messages import AwayReason
 from service.admission.memory_shares import CONVERSATION_ITEMS
 from service.api.http.nvidia import dialect as nvidia
 from service.api.http.openai.realtime import client_events as events
@@ -27,7 +27,7 @@ from service.sessions.driver import Opening, converse_in_place
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
-    from pipelines.messages import Message
+    from pipelines.data.messages import Message
     from pipelines.session.conversation import Conversation
     from service.api.http.openai.realtime.door import Result
     from service.api.http.openai.realtime.sending import EventSender

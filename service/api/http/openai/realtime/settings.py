@@ -11,12 +11,12 @@ from msgspec import Meta, Struct
 
 from pipelines.audio.encoding import SpeechFormat
 from pipelines.audio.formats import AudioFormat, Encoding
+from pipelines.data.answers import Document
+from pipelines.data.recognition import RecognitionOptions
 from pipelines.errors import InvalidInputError
-from pipelines.models.ports import RecognitionOptions
 from pipelines.session.config import ConversationConfig, ConversationUpdate
 from pipelines.speech.reply_voice import ReplyVoice
 from pipelines.speech.script import check_speed
-from pipelines.stages.answering import Document
 from pipelines.turns.interruption import InterruptionConfig
 from pipelines.turns.state import TurnSettings
 from pipelines.vad.endpointing import EndpointingConfig

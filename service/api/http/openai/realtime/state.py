@@ -11,8 +11,8 @@ from service.api.http.openai.realtime.items import Item, Items
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pipelines.data.messages import Reply, ReplyAudio
     from pipelines.errors import ModelError
-    from pipelines.messages import Reply, ReplyAudio
     from service.api.http.openai.realtime.client_requests import ResponseRequest
     from service.api.http.openai.realtime.session_form import Session
     from service.api.http.openai.realtime.settings import Settings

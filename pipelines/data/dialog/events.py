@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pipelines.stages.understanding import Understanding
+from pipelines.data.understanding import Understanding
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pipelines.dialog.lead import Lead, Wish
+    from pipelines.data.dialog.lead import Lead, Wish
 
 MAX_OFFERS = 10
 """Values that a check offers in place of another."""

@@ -6,18 +6,17 @@ import enum
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
-from pipelines.stages.registry import DIALOG, NLU, QA, SPEECH, StageResult
+from pipelines.data.stages import DIALOG, NLU, QA, SPEECH, StageResult
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pipelines.dialog.turn import DialogTurn
-    from pipelines.models.ports import Alternative, Speaker, TimedWord, Timing
-    from pipelines.speakers.spans import SpeakerSpan
-    from pipelines.stages.answering import Answer, AnswerSearch
-    from pipelines.stages.registry import StageOutput
-    from pipelines.stages.speech_stage import SpokenText
-    from pipelines.stages.understanding import Understanding
+    from pipelines.data.answers import Answer, AnswerSearch
+    from pipelines.data.dialog.turn import DialogTurn
+    from pipelines.data.recognition import Alternative, Speaker, SpeakerSpan, TimedWord, Timing
+    from pipelines.data.speech import SpokenText
+    from pipelines.data.stages import StageOutput
+    from pipelines.data.understanding import Understanding
 
 
 class EndReason(enum.Enum):

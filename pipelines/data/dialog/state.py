@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 if TYPE_CHECKING:
-    from pipelines.dialog.events import Understood
+    from pipelines.data.dialog.events import Understood
 
 
 SPEAKER = "speaker"

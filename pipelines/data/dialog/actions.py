@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pipelines.dialog.state import Line
+    from pipelines.data.dialog.state import Line
 
 
 @dataclass(frozen=True, slots=True)

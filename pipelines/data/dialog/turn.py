@@ -6,13 +6,13 @@ import enum
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pipelines.dialog import events
-from pipelines.dialog.actions import End, Fulfil, Listen, Say
+from pipelines.data.dialog import events
+from pipelines.data.dialog.actions import End, Fulfil, Listen, Say
 
 if TYPE_CHECKING:
-    from pipelines.dialog.actions import Action
-    from pipelines.dialog.state import State
-    from pipelines.models.ports import Timing
+    from pipelines.data.dialog.actions import Action
+    from pipelines.data.dialog.state import State
+    from pipelines.data.recognition import Timing
 
 
 class Cause(enum.Enum):

@@ -1,0 +1,1 @@
+"""Plain frozen data that every room may import, and that imports none."""

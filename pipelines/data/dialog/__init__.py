@@ -1,0 +1,1 @@
+"""Data of a dialog: its state, events and actions."""
