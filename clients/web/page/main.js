@@ -7,6 +7,8 @@ import { listenToMicrophone, playRecording } from "./sources.js";
 import { View } from "./view.js";
 
 const RECONNECT_SECONDS = 30;
+const SAMPLE = `The Harbour Museum is open from ten to six, on Thursdays until nine, and closed on Mondays.
+A ticket is 12 euros for adults and 5 euros for children. Dogs wait outside; the café by the door has water for them.`;
 const find = (id) => document.getElementById(id);
 
 const documents = new Documents(find("documents"), (texts) => conversation?.update({ documents: { documents: texts } }));
@@ -171,6 +173,18 @@ find("typed").onsubmit = run(async () => {
   find("text").value = "";
 });
 
+for (const example of document.querySelectorAll("#empty [data-turn]")) {
+  example.onclick = run(async () => (await talking()).sendText(example.dataset.turn));
+}
+
+find("ask-sample").onclick = run(async () => {
+  documents.add("museum", SAMPLE);
+  (await talking()).sendText("How much is a ticket for children?");
+});
+
+// Whoever chooses an agent is greeted by it.
+find("call-agent").onclick = run(talking);
+
 find("patience").onchange = () => conversation?.update({ endpointing: { patience: find("patience").value } });
 find("speaks").onchange = () => {
   // Whether replies are spoken is settled when a conversation begins: the next one will have it.
@@ -211,5 +225,12 @@ addEventListener(
 );
 
 // Another agent holds another conversation.
-find("agent").onchange = () => conversation?.finish();
+find("agent").onchange = () => {
+  conversation?.finish();
+  const call = document.getElementById("call-agent");
+  if (call) call.hidden = !find("agent").value;
+  for (const example of document.querySelectorAll("#empty [data-turn], #ask-sample")) example.hidden = !call?.hidden;
+};
+// On a phone the conversation has the room.
+find("options").open = matchMedia("(min-width: 52.01rem)").matches;
 offerAgents();

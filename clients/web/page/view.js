@@ -130,20 +130,21 @@ export class View {
   #understood(reply) {
     const parts = [];
     const chips = element("div", "chips");
-    if (reply.intent?.name && reply.intent.name !== "none") {
-      const chip = element("span", "chip intent", reply.intent.name.replaceAll("_", " "));
-      chip.title = `intent, ${Math.round(100 * (reply.intent.confidence ?? 0))} %`;
+    const intent = reply.dialog ? reply.dialog.intent : reply.intent?.name;
+    if (intent && intent !== "none") {
+      const chip = element("span", "chip intent", spaced(intent));
+      chip.title = reply.dialog ? "what the agent is about" : `intent, ${Math.round(100 * (reply.intent.confidence ?? 0))} %`;
       chips.append(chip);
     }
     // An agent's slots hold what was said in all turns.
     for (const slot of reply.dialog ? [] : reply.slots) {
       const chip = element("span", "chip");
-      chip.append(element("b", "", slot.name.replaceAll("_", " ")), ` ${slot.resolved?.value ?? (slot.value || slot.text)}`);
+      chip.append(element("b", "", spaced(slot.name)), ` ${slot.resolved?.value ?? (slot.value || slot.text)}`);
       chips.append(chip);
     }
     for (const [name, value] of Object.entries(reply.dialog?.slots ?? {})) {
       const chip = element("span", "chip", ` ${value}`);
-      chip.prepend(element("b", "", name.replace(/([a-z])([A-Z])/g, "$1 $2").replaceAll("_", " ").toLowerCase()));
+      chip.prepend(element("b", "", spaced(name)));
       chips.append(chip);
     }
     if (chips.childElementCount) parts.push(chips);
@@ -209,6 +210,11 @@ export class View {
     const turns = find("turns");
     turns.scrollTop = turns.scrollHeight;
   }
+}
+
+/** Returns a name of a program as words. */
+function spaced(name) {
+  return name.replace(/([a-z])([A-Z])/g, "$1 $2").replaceAll("_", " ").toLowerCase();
 }
 
 /** Returns the words with which both texts begin. */
