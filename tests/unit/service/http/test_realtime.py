@@ -241,6 +241,21 @@ async def test_a_response_is_cancelled_and_truncated_by_the_client(service: Open
         await session.until("error", code="item_not_found")
 
 
+async def test_audio_that_was_not_spoken_in_goes_on_in_a_session_of_another_kind(service: Openai):
+    async with connected(service) as session:
+        await session.update(audio={"input": {"turn_detection": VAD}}, vivavoce=DOCUMENT)
+        await session.say(1.0, 0.0)
+        await session.update(output_modalities=["text"])
+        await session.say(1.0)
+        began = await session.until("input_audio_buffer.speech_started")
+        # The fake voice takes for speech what the new conversation begins with.
+        assert began["audio_start_ms"] == 0, "counted from the beginning of the session"
+        await session.say(1.0, 0.0)
+        await session.until("response.done")
+    heard = sum(sequence.samples for sequence in service.models.sequences)
+    assert heard >= 2.0 * 16_000, "the second before the change, and the one after it"
+
+
 async def test_a_transcription_session_transcribes_alone(service: Openai):
     async with connected(service, "?intent=transcription") as session:
         created = await session.next()

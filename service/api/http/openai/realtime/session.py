@@ -19,6 +19,7 @@ from service.api.http.openai.realtime import client_events as events
 from service.api.http.openai.realtime import door
 from service.api.http.openai.realtime.settings import Settings, to_settings
 from service.api.http.openai.realtime.state import AwaitSilence, ChangePlayback, Moment, Play, State, Tell
+from service.api.http.openai.realtime.unspoken_audio import UnspokenAudio
 from service.refusals import IdleStreamError, MessageTooLargeError, TooMuchMemoryError
 from service.security.principal import current_principal
 from service.sessions.commands import AddAudio, AddText, ReportPlayback, act, add_text
@@ -26,6 +27,9 @@ from service.sessions.driver import Opening, converse_in_place
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
+
+    import numpy as np
+    import numpy.typing as npt
 
     from pipelines.data.messages import Message
     from pipelines.session.conversation import Conversation
@@ -67,6 +71,8 @@ class RealtimeSession:
         self._state = State(secrets.token_hex(9), session, settings, settings, on_track=on_track)
         self._decoder = AudioDecoder(settings.audio_format)
         self._conversation: Conversation | None = None
+        # Audio that no utterance of the present conversation has, for the next one.
+        self._loose = UnspokenAudio()
         self._loop = asyncio.get_running_loop()
         self._owner = current_principal().key
         self._idle_timer: asyncio.TimerHandle | None = None
@@ -136,7 +142,9 @@ class RealtimeSession:
         settings = self._state.settings
         opening = Opening(settings.config, settings.agent, settings.dialog.id, settings.dialog.parameters)
         await converse_in_place(self._host, opening, self, self._requests(first), _REFUSED)
-        moment, self._conversation = self._moment(), None
+        moment, held, self._conversation = self._moment(), self._conversation, None
+        carried = self._loose.end(self._taken_to(held)) if held is not None and self._state.reopens else 0
+        moment = dataclasses.replace(moment, heard=moment.heard - carried)
         await self._carry_out(door.closed(self._state, moment))
         if self._state.is_over:
             await self._sender.send_all(self._sender.dialect.end())
@@ -158,6 +166,8 @@ class RealtimeSession:
         """Take a conversation; see `Door`."""
         self._conversation = conversation
         await self._carry_out(door.opened(self._state, greeting))
+        for samples in self._loose.take():
+            await self._hear(conversation, samples)
 
     async def take(self, event: events.ClientEvent) -> None:
         """Act on an event; what is wrong with one is told, and the session goes on."""
@@ -225,10 +235,18 @@ class RealtimeSession:
         assert self._conversation is not None
         try:
             for samples in self._decoder.decode(audio):
-                await self._conversation.add_samples(samples)
+                await self._hear(self._conversation, samples)
         except InvalidInputError:
             self._decoder = AudioDecoder(self._state.settings.audio_format)
             raise
+
+    async def _hear(self, conversation: Conversation, samples: npt.NDArray[np.float32]) -> None:
+        self._loose.add(samples, self._taken_to(conversation))
+        await conversation.add_samples(samples)
+
+    def _taken_to(self, conversation: Conversation) -> int:
+        """Return one past the last sample that belongs to an utterance, or was cleared."""
+        return max(conversation.state.floor, self._state.uncommitted_from)
 
     async def _send(self) -> None:
         """Send what is not sent yet, in order, whoever waits for it."""
