@@ -93,9 +93,11 @@ def target_of(agent: Agent, understanding: Understanding, text: str) -> str | No
     name = agent.intent_named(understanding.intent)
     if name is None or understanding.confidence < MIN_CONFIDENCE:
         return None
-    if _is_denied(understanding, text) or (_acts_at_once(agent, name) and _ASKED.match(text)):
+    if _is_denied(understanding, text):
         return None
-    return name
+    only_asks = _ASKED.match(text) is not None and _acts_at_once(agent, name)
+    # "Is my bike ready?" asks for an intent whose own sentences ask so.
+    return None if only_asks and not any(map(_ASKED.match, agent.sentences.get(name, ()))) else name
 
 
 def divide(agent: Agent, event: Understood, form: Form | None) -> tuple[Understood, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,9 @@ from pipelines.data.dialog.actions import Fulfil
 from pipelines.data.understanding import Reading, Understanding
 from pipelines.dialog.agent.folder import read_agent
 from pipelines.dialog.by_example import ExampleUnderstanding
+from pipelines.dialog.wishes import target_of
 from pipelines.text.values import find_values
-from tests.unit.pipelines.dialog.agents import NOW, Caller
+from tests.unit.pipelines.dialog.agents import NOW, Caller, agent_of
 
 HOUSE = read_agent(Path(demo.__file__).parent / "agents/home")
 UNDERSTAND = ExampleUnderstanding(HOUSE)
@@ -163,3 +165,12 @@ def test_a_second_wish_of_an_intent_under_way_is_a_detail_of_it():
     text = " ".join(part for part, _ in parts)
     assert caller(events.Understood(2.0, text, wishes_of(*parts))) == "1 small light roast latte?"
     assert not caller.state.wishes
+
+
+@pytest.mark.parametrize(
+    ("sentences", "intent"), [(("tell me about my repair", "is my bike ready"), "repair"), (("repair my bike",), None)]
+)
+def test_a_question_asks_for_an_intent_whose_own_sentences_ask_so(sentences: tuple[str, ...], intent: str | None):
+    form = {"name": "shop", "no_match": {"say": "Sorry?"}, "intents": {"repair": {"fulfilment": "repair"}}}
+    agent = dataclasses.replace(agent_of(form), sentences={"repair": sentences})
+    assert target_of(agent, Understanding("repair", 0.9), "is my bike ready yet") == intent
