@@ -222,7 +222,7 @@ async def lead(client: vivavoce.Client, agent: Agent, led: Led, voice: Voice | N
 
 
 def _tells(reply: vivavoce.Reply) -> bool:
-    """Whether the agent says what was found in documents."""
+    """True if the agent says what was found in documents."""
     found = re.findall(r"\w+", reply.answer.text.lower()) if reply.answer is not None else []
     return bool(found) and set(found) <= set(re.findall(r"\w+", (reply.speech_text or "").lower()))
 

@@ -1,4 +1,4 @@
-"""What is kept of a conversation so that it can be said again, beside what the scenarios say of all clients."""
+"""Look-back of a conversation, beside what the scenarios say of all clients."""
 
 from __future__ import annotations
 
